@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { findChromium } from "../support/chromium.ts";
 import { openViewer } from "./support/chromium.ts";
 
-test("uses the Chromium that CHROMIUM names", async () => {
+test("CHROMIUM names the program that is used", async () => {
   expect(await findChromium({ CHROMIUM: process.execPath })).toEqual({
     executablePath: process.execPath,
     env: {},
@@ -10,7 +10,7 @@ test("uses the Chromium that CHROMIUM names", async () => {
 });
 
 test.each(["/nowhere/chromium", import.meta.filename, import.meta.dirname])(
-  "names what is wrong with CHROMIUM=%s",
+  "CHROMIUM=%s is reported as not a program",
   async (path) => {
     await expect(findChromium({ CHROMIUM: path })).rejects.toThrow(
       `CHROMIUM is ${path}, which is not a program. Correct it, or unset it.`,
@@ -18,7 +18,7 @@ test.each(["/nowhere/chromium", import.meta.filename, import.meta.dirname])(
   },
 );
 
-test("shows text on a machine that has no fonts", async () => {
+test("Chromium shows text on a machine without fonts", async () => {
   const viewer = await openViewer();
   try {
     const { page } = await viewer.view("<!doctype html><title>t</title><span>Sea Serpent</span>");

@@ -48,7 +48,7 @@ async function picturesOf(html: string) {
   );
 }
 
-test("pictures are shown when they are small, whole and what they say", async () => {
+test("the plan page shows small, complete pictures and explains why others are missing", async () => {
   const { code, stdout } = await run("plan", "--out", "plan.json", "--format", "html");
   expect(code).toBe(0);
   expect(await picturesOf(stdout)).toEqual({
@@ -60,7 +60,7 @@ test("pictures are shown when they are small, whole and what they say", async ()
   });
 });
 
-test("a saved plan shows those that still are what was planned, and none from outside of the workspace", async () => {
+test("the page of a saved plan shows only pictures that match the plan and are inside the workspace", async () => {
   const outside = await makeFolder({ "ok.png": png });
   await folder.write({ "manifests/later.png": Buffer.concat([png, Buffer.from("another")]) });
   await folder.remove("manifests/ok.png");
@@ -80,7 +80,7 @@ test("a saved plan shows those that still are what was planned, and none from ou
   await outside.dispose();
 });
 
-test("the picture that is replaced or detached comes from git", async () => {
+test("the page shows the replaced or detached picture from git", async () => {
   const of = (files: string) => `draft: 1\npromotional_files: [${files}]\n`;
   const shop = await makeFolder({
     "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
@@ -123,7 +123,7 @@ test("the picture that is replaced or detached comes from git", async () => {
   await shop.dispose();
 });
 
-test("history --html is the page of a run, or of several, and knows the drift of a run that looked", async () => {
+test("history --html prints a page for one run or several, with the drift of a run that refreshed", async () => {
   await folder.write({
     "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\nrefresh: { attachments: probe }\n",
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11, renderer: arnold }]\n",

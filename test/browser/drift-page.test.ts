@@ -65,7 +65,7 @@ const report = reportOf([
   },
 ]);
 
-test("shows what changed, by draft, what was not checked, and who changed it", async () => {
+test("the drift page shows changes by draft, who made them, and what was not checked", async () => {
   const { page, noises, requests } = await viewer.view(formatDriftPage(report, now, await loadPageAssets()));
   const summary = await page.locator("section[aria-labelledby=sum]").textContent();
   expect(summary).toContain("3 resources changed outside draftsync.");
@@ -82,15 +82,18 @@ test("shows what changed, by draft, what was not checked, and who changed it", a
   expect([noises, requests]).toEqual([[], []]);
 });
 
-test.each(["dark", "light"] as const)("is accessible when %s, and fits 360 pixels", async (colorScheme) => {
-  const html = formatDriftPage(report, now, await loadPageAssets());
-  const viewed = await viewer.view(html, { colorScheme, viewport: { width: 360, height: 700 } });
-  expect(await auditPage(viewed)).toEqual([]);
-  expect(await viewed.page.evaluate("document.documentElement.scrollWidth")).toBe(360);
-  await viewed.page.screenshot({ path: `/tmp/drift-${colorScheme}.png`, fullPage: true });
-});
+test.each(["dark", "light"] as const)(
+  "the drift page is accessible when %s and fits 360 pixels",
+  async (colorScheme) => {
+    const html = formatDriftPage(report, now, await loadPageAssets());
+    const viewed = await viewer.view(html, { colorScheme, viewport: { width: 360, height: 700 } });
+    expect(await auditPage(viewed)).toEqual([]);
+    expect(await viewed.page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+    await viewed.page.screenshot({ path: `/tmp/drift-${colorScheme}.png`, fullPage: true });
+  },
+);
 
-test("says that there is no drift", async () => {
+test("the drift page reports that there is no drift", async () => {
   const { page } = await viewer.view(formatDriftPage(reportOf([]), now, await loadPageAssets()));
   expect(await page.locator("main").textContent()).toContain("No drift.");
   expect(await page.locator("#list").count()).toBe(0);

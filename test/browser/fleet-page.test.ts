@@ -78,8 +78,8 @@ async function pageOf(count: number): Promise<string> {
   return formatFleetPage(view, await loadPageAssets(), (name) => `runs/${name}`);
 }
 
-describe("the page of a fleet", () => {
-  test("shows the worst first, can be searched, filtered and sorted, and runs nothing of a message", async () => {
+describe("fleet page", () => {
+  test("lists the worst first, can be searched, filtered and sorted, and escapes messages", async () => {
     const { page, noises, requests } = await viewer.view(await pageOf(100));
     const first = page.locator("tbody tr").first();
     expect(await first.textContent()).toContain("in doubt");
@@ -110,7 +110,7 @@ describe("the page of a fleet", () => {
     { count: 12, width: 1280, colorScheme: "dark" },
     { count: 1000, width: 1280, colorScheme: "light" },
     { count: 1000, width: 390, colorScheme: "dark" },
-  ] as const)("of $count workspaces at $width px in $colorScheme passes axe, and fits", async (how) => {
+  ] as const)("is accessible and fits with $count workspaces at $width px in $colorScheme", async (how) => {
     const { count, width, colorScheme } = how;
     const viewed = await viewer.view(await pageOf(count), { viewport: { width, height: 900 }, colorScheme });
     const { page } = viewed;

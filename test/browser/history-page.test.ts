@@ -28,7 +28,7 @@ const numbersOf = (page: Page, id: string) =>
     .locator(`figure[aria-labelledby=${id}-h] tbody tr`)
     .evaluateAll((rows) => rows.map((row) => [...row.children].map(({ textContent }) => textContent)));
 
-describe("the page of a run", () => {
+describe("page of one run", () => {
   test("plots calls with the rate limit, durations by endpoint and calls over time, with their numbers", async () => {
     const viewed = await viewer.view(await pageOf(makeRun()));
     const { page } = viewed;
@@ -55,7 +55,7 @@ describe("the page of a run", () => {
     expect([viewed.noises, viewed.requests]).toEqual([[], []]);
   });
 
-  test("separates changes from calls, and says on top what is not done", async () => {
+  test("separates changes from calls and shows first what was not done", async () => {
     const totals = { done: 330, failed: 0, in_doubt: 0, skipped: 4670, deferred: 0, calls: 330 };
     const { page } = await viewer.view(await pageOf(makeRun({ status: "interrupted", totals })));
     expect(await page.locator(".tile").allTextContents()).toEqual(["330 done", "4,670 skipped"]);
@@ -69,13 +69,13 @@ describe("the page of a run", () => {
     ["stopped", "A failure stopped it."],
     ["in_doubt", "Something is in doubt."],
     ["deferred", "It stopped at its limit of calls or time."],
-  ])("says on top that it is %s", async (status, sentence) => {
+  ])("shows first that the run is %s", async (status, sentence) => {
     const { page } = await viewer.view(await pageOf(makeRun({ status })));
     expect(await page.locator(".callout.warning").textContent()).toContain(sentence);
     expect(await page.locator(".facts").textContent()).toContain(status.replace("_", " "));
   });
 
-  test("says on top that nothing is in doubt any more once all of it is settled", async () => {
+  test("shows first that nothing is in doubt once every operation is settled", async () => {
     const run = makeRun({ status: "in_doubt" });
     const settled = { as: "done", at: "2026-11-21T09:00:00.000Z" };
     const operations = run.operations.map((each) => ({ ...each, settled }));
@@ -84,7 +84,7 @@ describe("the page of a run", () => {
     expect(warning).toContain("Something was in doubt. It is settled since");
   });
 
-  test("a run that never ended says so, and a whole one warns of nothing", async () => {
+  test("warns of a run that never ended, and not of a complete run", async () => {
     const { finished_at: _ended, ...open } = makeRun();
     const unfinished = await viewer.view(await pageOf(open));
     expect(await unfinished.page.locator(".callout.warning").textContent()).toContain("It was cut off");
@@ -92,7 +92,7 @@ describe("the page of a run", () => {
     expect(await whole.page.locator(".callout.warning").count()).toBe(0);
   });
 
-  test("without JavaScript it has no control that does nothing", async () => {
+  test("has no control without JavaScript", async () => {
     const { page } = await viewer.view(await pageOf(makeRun()), { javaScriptEnabled: false });
     expect(await page.locator("button:visible, input:visible, select:visible").count()).toBe(0);
     expect(await page.locator(".tile:visible").count()).toBeGreaterThan(0);
@@ -115,7 +115,7 @@ describe("the page of a run", () => {
   });
 });
 
-test("the page of several runs compares what they changed, and the drift that they found", async () => {
+test("the page of several runs compares their changes and the drift they found", async () => {
   const second = makeRun({ run_id: "run-2", totals: { done: 1, drift: 3 }, operations: [makeCall(5, 40)] });
   const third = makeRun({ run_id: "run-3", totals: { drift: 0 }, operations: [] });
   const { page } = await viewer.view(await pageOf(makeRun(), second, third));
@@ -126,7 +126,7 @@ test("the page of several runs compares what they changed, and the drift that th
   expect(drift.map(([, found]) => found)).toEqual(["not checked", "3", "0"]);
 });
 
-test("the bars of several runs are distinguished without their colours, and their times within a day", async () => {
+test("the bars of several runs differ without color, and times are within the day", async () => {
   const kinds = ["attach", "update", "detach", "publish", "duplicate", "upload"];
   const operations = kinds.map((kind, at) => makeCall(at * 10, 5, { kind }));
   const { page, noises } = await viewer.view(await pageOf(makeRun({ operations }), makeRun({ operations })));
@@ -141,14 +141,14 @@ test("the bars of several runs are distinguished without their colours, and thei
   expect(noises).toEqual([]);
 });
 
-test("runs that changed nothing have no empty plot of changes, and are counted by how they ended", async () => {
+test("the page of several runs has no plot of changes if there were none, and counts runs by status", async () => {
   const refused = makeRun({ status: "stopped", operations: [makeCall(0, 5, { outcome: "rejected" })] });
   const { page } = await viewer.view(await pageOf(refused, refused));
   expect(await titlesOf(page)).toEqual(["Duration by endpoint"]);
   expect(await page.locator(".tile").allTextContents()).toEqual(["2 runs stopped"]);
 });
 
-test("the page of several runs begins with a line for each: when, what, by whom, and how it ended", async () => {
+test("the page of several runs starts with one line per run: when, what, by whom and how it ended", async () => {
   const by = { user: "ann", host: "ci-3" };
   const runs = [
     makeRun({ status: "done", command: "reconcile", started_by: by }),
@@ -162,7 +162,7 @@ test("the page of several runs begins with a line for each: when, what, by whom,
   expect(headings.slice(0, 4)).toEqual(["Result", "Runs", "Calls", "Trends"]);
 });
 
-test("a history without runs is a page too", async () => {
+test("the page of an empty history has no errors", async () => {
   const viewed = await viewer.view(await pageOf());
   expect(await viewed.page.locator("main").textContent()).toContain("No writing calls.");
   expect(viewed.noises).toEqual([]);

@@ -98,9 +98,9 @@ async function poisonedHistory(): Promise<string> {
 
 describe("hostile text in every field", () => {
   test.each([
-    { name: "of a plan", make: () => pageOf(poisonedPlan()) },
-    { name: "of the ledger's history", make: poisonedHistory },
-  ])("$name takes no effect", async ({ make }) => {
+    { name: "a plan", make: () => pageOf(poisonedPlan()) },
+    { name: "the history", make: poisonedHistory },
+  ])("has no effect on the page of $name", async ({ make }) => {
     const html = await make();
     for (const char of "\u0000\u001b\u202e\u2066\u2028\u2029\ufeff") expect(html).not.toContain(char);
     const viewed = await viewer.view(html);
@@ -117,7 +117,7 @@ describe("hostile text in every field", () => {
     expect(await page.locator("h1").textContent()).toContain("<script>alert");
   });
 
-  test("is found whole in the list of a long plan", async () => {
+  test("is searchable and shown completely in a long plan", async () => {
     const plan = poisonedPlan();
     const first = plan.changes.find(({ address }) => address.includes("/promotional_files/"));
     const changes = first === undefined ? [] : Array.from({ length: 1_001 }, () => first);
@@ -133,7 +133,7 @@ describe("hostile text in every field", () => {
   });
 });
 
-test("the policy stops a script and a request that are in a page after all", async () => {
+test("the content security policy stops a script and a request that are in the page", async () => {
   const html = (await pageOf(makeSmallPlan())).replace(
     "</main>",
     `<script>alert("ran")</script><img src="https://example.com/x.png"><b style="color:red" onclick="alert(1)">x</b></main>`,

@@ -17,8 +17,8 @@ const shown = ({ page }: Viewed) => page.locator(".item:visible").count();
 const status = ({ page }: Viewed) => page.locator("#shown").textContent();
 const hash = ({ page }: Viewed) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 
-describe("filters", () => {
-  test("by action, with counts that are announced and a hash that leads back", async () => {
+describe("filters of the plan page", () => {
+  test("select by action, announce counts, and are kept in the hash", async () => {
     const viewed = await viewer.view(small);
     const { page } = viewed;
     expect(await status(viewed)).toBe("5 changes");
@@ -34,7 +34,7 @@ describe("filters", () => {
     expect(await again.page.locator("button.chip[aria-pressed=true]").count()).toBe(2);
   });
 
-  test("by draft, and by text of addresses and of values, in whatever case", async () => {
+  test("select by draft and by text of addresses and values, ignoring case", async () => {
     const viewed = await viewer.view(small);
     const { page } = viewed;
     await page.locator("#draft").selectOption("drafts/1");
@@ -51,7 +51,7 @@ describe("filters", () => {
     expect([await shown(viewed), hash(viewed).size]).toEqual([5, 0]);
   });
 
-  test("find what is in the values of a list too long to show them all", async () => {
+  test("find values in a list too long to show all of them", async () => {
     const viewed = await viewer.view(large, { hash: "#q=lamp.%201177" });
     expect([await shown(viewed), await status(viewed)]).toEqual([1, "1 of 1,200 changes"]);
     const entry = viewed.page.locator(".item:visible");
@@ -60,7 +60,7 @@ describe("filters", () => {
   });
 });
 
-test("the controls take one row of 40 pixels, which stays in view, at every width", async () => {
+test("the controls stay in one row of 40 pixels at every width", async () => {
   for (const width of [1280, 768, 390]) {
     const { page } = await viewer.view(large, { viewport: { width, height: 800 } });
     await page.locator(".item").nth(40).scrollIntoViewIfNeeded();
@@ -70,7 +70,7 @@ test("the controls take one row of 40 pixels, which stays in view, at every widt
   }
 });
 
-test("each draft links to its manifest when the repository's page is known", async () => {
+test("each draft links to its manifest when the URL of the repository is known", async () => {
   const sourceUrl = "https://github.example/shop/blob/4f1c/my%20shop";
   const { page } = await viewer.view(await pageOf(makeSmallPlan(), { sourceUrl }));
   const links = page.locator(".group h3 a");
@@ -80,8 +80,8 @@ test("each draft links to its manifest when the repository's page is known", asy
   );
 });
 
-describe("keys", () => {
-  test("move, open, search, clear and list themselves", async () => {
+describe("keys of the plan page", () => {
+  test("move, open, search, clear and show the list of keys", async () => {
     const viewed = await viewer.view(small);
     const { page } = viewed;
     const focused = () =>
@@ -116,15 +116,15 @@ describe("keys", () => {
     expect(await page.getByRole("dialog").isVisible()).toBe(false);
   });
 
-  test("leave a visible focus", async () => {
+  test("keep the focus visible", async () => {
     const { page } = await viewer.view(small);
     await page.keyboard.press("j");
     expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
   });
 });
 
-describe("differences", () => {
-  test("stand side by side, and are marked without colour", async () => {
+describe("text differences on the plan page", () => {
+  test("are shown side by side and marked without color", async () => {
     const { page } = await viewer.view(small);
     const rows = page.locator("table.text tbody tr");
     expect(
@@ -145,7 +145,7 @@ describe("differences", () => {
     expect(said).toContain("removed");
   });
 
-  test("can be read without script", async () => {
+  test("can be read without JavaScript", async () => {
     const { page } = await viewer.view(small, { javaScriptEnabled: false });
     expect(await page.locator("#controls").isVisible()).toBe(false);
     expect(await page.locator("table.text ins").first().isVisible()).toBe(true);
@@ -153,10 +153,10 @@ describe("differences", () => {
   });
 });
 
-describe("looks", () => {
+describe("plan page", () => {
   const background = "getComputedStyle(document.body).backgroundColor";
 
-  test("are dark or light as the system is, until the button says otherwise", async () => {
+  test("follows the color scheme of the system until the button changes it", async () => {
     const dark = await viewer.view(small, { colorScheme: "dark" });
     const light = await viewer.view(small, { colorScheme: "light" });
     const [night, day] = [await dark.page.evaluate(background), await light.page.evaluate(background)];
@@ -165,17 +165,17 @@ describe("looks", () => {
     expect(await dark.page.evaluate(background)).toBe(day);
   });
 
-  test.each(["dark", "light"] as const)("are accessible when %s", async (colorScheme) => {
+  test.each(["dark", "light"] as const)("is accessible when %s", async (colorScheme) => {
     const viewed = await viewer.view(small, { colorScheme });
     expect(await auditPage(viewed)).toEqual([]);
   });
 
-  test("fit 360 pixels without scrolling sideways", async () => {
+  test("fits 360 pixels without scrolling sideways", async () => {
     const { page } = await viewer.view(small, { viewport: { width: 360, height: 700 } });
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
   });
 
-  test("print everything, opened, and no controls", async () => {
+  test("prints every change opened and no controls", async () => {
     const { page } = await viewer.view(large);
     await page.emulateMedia({ media: "print" });
     expect(await page.locator("#controls").isVisible()).toBe(false);
@@ -186,7 +186,7 @@ describe("looks", () => {
     expect(await page.locator(".item > details[open]").count()).toBe(0);
   });
 
-  test("load nothing and complain of nothing", async () => {
+  test("loads nothing and logs nothing", async () => {
     const viewed = await viewer.view(small);
     expect([viewed.requests, viewed.noises]).toEqual([[], []]);
   });

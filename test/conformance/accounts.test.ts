@@ -10,7 +10,7 @@ import { useSandbox } from "./support/use-sandbox.ts";
 const folder = mkdtempSync(join(tmpdir(), "sandbox-accounts-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe("a sandbox of three accounts", () => {
+describe("sandbox with three accounts", () => {
   const log = join(folder, "requests.ndjson");
   const { sandbox } = useSandbox({ accounts: 3, rate: { limit: 2, windowMs: 60_000 }, log });
   const as = (number: number) => (request: Call) =>
@@ -21,7 +21,7 @@ describe("a sandbox of three accounts", () => {
     body: { data: { type: "product_file", attributes: { file_id: 7 } } },
   };
 
-  test("each has its own files and its own rate limit, and the log says whose a request was", async () => {
+  test("each account has its own files and rate limit, and the log names the account of a request", async () => {
     expect((await as(1)(attach)).status).toBe(201);
     expect((await as(1)(attach)).status).toBe(409);
     expect((await as(1)(attach)).status).toBe(429);
@@ -32,7 +32,7 @@ describe("a sandbox of three accounts", () => {
     expect(lines.map((line) => JSON.parse(line).account)).toEqual([1, 1, 1, 2, 1]);
   });
 
-  test("an object is in the storage of the account whose credentials stored it", async () => {
+  test("an object is visible only to the account that stored it", async () => {
     const [second, third] = [await openSession(as(2)), await openSession(as(3))];
     const place = { Bucket: second.bucket, Key: `${second.key_prefix}dragon.fbx` };
     const [own, other] = [makeS3(second), makeS3(third)];
@@ -44,11 +44,11 @@ describe("a sandbox of three accounts", () => {
   });
 });
 
-describe("a sandbox of two accounts in a file", () => {
+describe("sandbox with two accounts and a database file", () => {
   const db = join(folder, "sandbox.db");
   const { sandbox } = useSandbox({ accounts: 2, db });
 
-  test("keeps the data of each in a file of its own", () => {
+  test("keeps the data of each account in its own file", () => {
     expect(sandbox().accounts).toHaveLength(2);
     for (const file of [`${db}-1`, `${db}-2`]) expect(readFileSync(file).length).toBeGreaterThan(0);
   });

@@ -45,7 +45,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
       .attachments.filter((attachment) => attachment.draftId === draft)
       .map(({ draftId, kind: held, fileId, attributes }) => ({ draftId, kind: held, fileId, attributes }));
 
-  test(`POST ${collection} — attaches, and answers every field, null where it was not named`, async () => {
+  test(`POST ${collection} — attaches and returns every field, null if it was not sent`, async () => {
     const { place, answer } = await attach();
     const nothing = Object.fromEntries(Object.keys(after).map((name) => [name, null]));
     expect(answer.json).toEqual({
@@ -58,7 +58,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
     expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
   });
 
-  test(`POST ${collection} — a second time: 409, and the first stays as it is`, async () => {
+  test(`POST ${collection} — a second time: 409, and the first attachment is unchanged`, async () => {
     const { place, path } = await attach();
     const again = await send({ method: "POST", path, body: document({ file_id: place.fileId, ...change }) });
     expect(again.status).toBe(409);
@@ -68,7 +68,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
     expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
   });
 
-  test(`POST ${collection} — the same file on another draft and as the other kind is another attachment`, async () => {
+  test(`POST ${collection} — the same file on another draft or as the other kind is a separate attachment`, async () => {
     const { place } = await attach();
     const other = kind === "product_file" ? "promotional_file" : "product_file";
     const elsewhere = await send({
@@ -96,7 +96,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
   describe.each(["PATCH", "PUT"])("%s", (method) => {
     const name = `${method} ${collection}/:id`;
 
-    test(`${name} — sets what is named and leaves the rest`, async () => {
+    test(`${name} — sets the sent attributes and keeps the others`, async () => {
       const { place, one } = await attach();
       const answer = await send({ method, path: one, body: document(change) });
       expect(answer.json).toEqual({
@@ -110,7 +110,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
       ["an empty object", {}],
       ["data without attributes", document()],
       ["empty attributes", document({})],
-    ])(`${name} — %s changes nothing and answers the resource (the probe)`, async (_, body) => {
+    ])(`${name} — %s changes nothing and returns the resource (the probe)`, async (_, body) => {
       const { place, one, answer: created } = await attach();
       const answer = await send({ method, path: one, body });
       expect(answer.status).toBe(200);
@@ -118,7 +118,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
       expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
     });
 
-    test(`${name} — file_id is not accepted on update`, async () => {
+    test(`${name} — file_id in an update: 422`, async () => {
       const { place, one } = await attach();
       const answer = await send({ method, path: one, body: document({ ...change, file_id: place.fileId }) });
       expect(answer.status).toBe(422);
@@ -128,7 +128,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
       expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
     });
 
-    test(`${name} — data null is no object: 422`, async () => {
+    test(`${name} — data null: 422`, async () => {
       const { one } = await attach();
       expect((await send({ method, path: one, body: { data: null } })).status).toBe(422);
     });
@@ -141,7 +141,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
     });
   });
 
-  test(`DELETE ${collection}/:id — detaches without a body, once`, async () => {
+  test(`DELETE ${collection}/:id — detaches once and returns no body`, async () => {
     const { place, one, path, body } = await attach();
     const answer = await send({ method: "DELETE", path: one });
     expect([answer.status, answer.text]).toEqual([204, ""]);
@@ -150,7 +150,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
     expect((await send({ method: "POST", path, body })).status).toBe(201);
   });
 
-  test(`PATCH ${collection}/:id — sees changes that another client made`, async () => {
+  test(`PATCH ${collection}/:id — returns changes made by another client`, async () => {
     const { place, one } = await attach();
     sandbox().edit(place, change);
     expect(resourceOf(await send({ method: "PATCH", path: one })).attributes).toMatchObject(after);
@@ -163,7 +163,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
   });
 });
 
-describe("known drafts and files", () => {
+describe("sandbox with a list of drafts and files", () => {
   const { send: ask } = useSandbox({ drafts: [48213], files: [9900011] });
   const rows = KINDS.flatMap(({ kind, collection }) => [
     { kind, name: `POST ${collection}`, method: "POST", tail: "", body: { file_id: 9900011 } },
@@ -173,7 +173,7 @@ describe("known drafts and files", () => {
   ]);
 
   test.each(rows)(
-    "$name — an unknown draft: 404, a known one works",
+    "$name — an unlisted draft: 404; a listed draft works",
     async ({ kind, method, tail, body }) => {
       const document = body && { data: { type: kind, attributes: body } };
       const at = (draft: number) =>
@@ -185,7 +185,7 @@ describe("known drafts and files", () => {
     },
   );
 
-  test.each(KINDS)("POST $collection — a file that is not listed: 422", async ({ kind }) => {
+  test.each(KINDS)("POST $collection — an unlisted file: 422", async ({ kind }) => {
     const body = { data: { type: kind, attributes: { file_id: 9900012 } } };
     expect((await ask({ method: "POST", path: `/api/drafts/48213/${kind}s`, body })).status).toBe(422);
   });

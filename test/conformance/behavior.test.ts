@@ -7,7 +7,7 @@ import { useSandbox } from "./support/use-sandbox.ts";
 const filePairs = (method: string) =>
   PAIRS.filter((pair) => pair.method === method && pair.path.startsWith("/api/drafts"));
 
-test("behavior settings parse from the text of a command line, with every default filled in", () => {
+test("behavior settings are parsed from command-line text, and every default is filled in", () => {
   expect(BehaviorSchema.parse({ updateStatus: "204", probe: "rejected" })).toEqual({
     dataId: "file",
     createStatus: 201,
@@ -37,7 +37,7 @@ test.each([{ updateStatus: "404" }, { probe: "maybe" }, { probes: "allowed" }, {
 describe("dataId=other", () => {
   const { send } = useSandbox({ behavior: { dataId: "other" } });
   test.each(filePairs("PATCH").map((pair) => ({ name: nameOf(pair), pair })))(
-    "$name — data.id is another id, and the path still takes the file id",
+    "$name — data.id differs from the file id, and the path uses the file id",
     async ({ pair }) => {
       const path = await pair.prepare(send);
       const fileId = path.split("/").at(-1);
@@ -50,34 +50,34 @@ describe("dataId=other", () => {
   );
 });
 
-const STATUSES: { reading: keyof Behavior; values: number[]; covers(name: string): boolean }[] = [
+const STATUSES: { setting: keyof Behavior; values: number[]; covers(name: string): boolean }[] = [
   {
-    reading: "createStatus",
+    setting: "createStatus",
     values: [200, 202, 204],
     covers: (name) => /^POST .*_files$/.test(name),
   },
-  { reading: "updateStatus", values: [202, 204], covers: (name) => /^(PATCH|PUT) /.test(name) },
-  { reading: "deleteStatus", values: [200, 202], covers: (name) => name.startsWith("DELETE ") },
+  { setting: "updateStatus", values: [202, 204], covers: (name) => /^(PATCH|PUT) /.test(name) },
+  { setting: "deleteStatus", values: [200, 202], covers: (name) => name.startsWith("DELETE ") },
   {
-    reading: "uploadStatus",
+    setting: "uploadStatus",
     values: [200, 202, 204],
     covers: (name) => name.startsWith("POST /api/uploads"),
   },
   {
-    reading: "productStatus",
+    setting: "productStatus",
     values: [200, 202, 204],
     covers: (name) => name.startsWith("POST /api/products"),
   },
 ];
 
 describe.each(STATUSES.flatMap(({ values, ...row }) => values.map((status) => ({ ...row, status }))))(
-  "$reading=$status",
-  ({ reading, status, covers }) => {
-    const { send, sandbox } = useSandbox({ behavior: BehaviorSchema.parse({ [reading]: status }) });
+  "$setting=$status",
+  ({ setting, status, covers }) => {
+    const { send, sandbox } = useSandbox({ behavior: BehaviorSchema.parse({ [setting]: status }) });
     const covered = PAIRS.filter((pair) => covers(nameOf(pair)));
 
     test.each(covered.map((pair) => ({ name: nameOf(pair), pair })))(
-      `$name — answers ${status} and has its effect`,
+      `$name — returns ${status} and takes effect`,
       async ({ name, pair }) => {
         const path = await pair.prepare(send);
         const before = sandbox().state();
@@ -96,7 +96,7 @@ describe("probe=rejected", () => {
   const { send } = useSandbox({ behavior: { probe: "rejected" } });
   const updates = [...filePairs("PATCH"), ...filePairs("PUT")];
   test.each(updates.map((pair) => ({ name: nameOf(pair), pair })))(
-    "$name — an update that names no attribute: 422; one that does works",
+    "$name — an update without attributes: 422; with attributes it works",
     async ({ pair }) => {
       const path = await pair.prepare(send);
       const bodies = [undefined, {}, { data: { type: pair.answers.type, attributes: {} } }];
@@ -111,7 +111,7 @@ describe("probe=rejected", () => {
 describe("probe=clears", () => {
   const { send, sandbox } = useSandbox({ behavior: { probe: "clears" } });
   test.each(filePairs("PATCH").map((pair) => ({ name: nameOf(pair), pair })))(
-    "$name — an update that names no attribute takes all of them away; one that does leaves the others",
+    "$name — an update without attributes clears all of them; with attributes it keeps the others",
     async ({ pair }) => {
       const path = await pair.prepare(send);
       const attributesOf = () => sandbox().state().attachments.at(-1)?.attributes;
@@ -130,7 +130,7 @@ describe("put", () => {
   const replacing = useSandbox({ behavior: { put: "replaces" } });
   const refusing = useSandbox({ behavior: { put: "refused" } });
 
-  test("PUT /api/drafts/:draft_id/product_files/:id — put=replaces: what it does not name is gone", async () => {
+  test("PUT /api/drafts/:draft_id/product_files/:id — put=replaces clears attributes that are not sent", async () => {
     const { send, sandbox } = replacing;
     await send({ ...attach, body: body({ file_id: 9, file_format: "fbx", renderer: "arnold" }) });
     await send({ method: "PATCH", path, body: body({ renderer: "vray" }) });
@@ -139,7 +139,7 @@ describe("put", () => {
     expect(sandbox().state().attachments[0]?.attributes).toEqual({ renderer: "arnold" });
   });
 
-  test("PUT /api/drafts/:draft_id/product_files/:id — put=refused: 405, and PATCH is taken", async () => {
+  test("PUT /api/drafts/:draft_id/product_files/:id — put=refused returns 405, and PATCH works", async () => {
     const { send } = refusing;
     await send({ ...attach, body: body({ file_id: 9 }) });
     const refused = await send({ method: "PUT", path, body: body({}) });
@@ -149,12 +149,12 @@ describe("put", () => {
 });
 
 describe.each([
-  { reading: "invalid" as const, status: 422 },
-  { reading: "accepted" as const, status: 201 },
-])("doubleAttach=$reading", ({ reading, status }) => {
-  const { send, sandbox } = useSandbox({ behavior: { doubleAttach: reading } });
+  { setting: "invalid" as const, status: 422 },
+  { setting: "accepted" as const, status: 201 },
+])("doubleAttach=$setting", ({ setting, status }) => {
+  const { send, sandbox } = useSandbox({ behavior: { doubleAttach: setting } });
   test.each(filePairs("POST").map((pair) => ({ name: nameOf(pair), pair })))(
-    `$name — a second time: ${status}, and it is attached once`,
+    `$name — a second time: ${status}, and the file is attached once`,
     async ({ pair }) => {
       const path = await pair.prepare(send);
       const body = { data: { type: pair.answers.type, attributes: { file_id: freshId() } } };
@@ -169,7 +169,7 @@ describe.each([
     },
   );
 
-  test(`POST /api/drafts/:draft_id/product_files — a second time ${reading === "accepted" ? "sets" : "leaves"} the attributes`, async () => {
+  test(`POST /api/drafts/:draft_id/product_files — a second time ${setting === "accepted" ? "sets" : "keeps"} the attributes`, async () => {
     const draftId = freshId();
     const attach = (format: string) =>
       send({
@@ -182,14 +182,14 @@ describe.each([
     const held = sandbox()
       .state()
       .attachments.find((attachment) => attachment.draftId === draftId);
-    expect(held?.attributes).toEqual({ file_format: reading === "accepted" ? "obj" : "fbx" });
+    expect(held?.attributes).toEqual({ file_format: setting === "accepted" ? "obj" : "fbx" });
   });
 });
 
 describe("errors=problem", () => {
   const { send } = useSandbox({ behavior: { errors: "problem" } });
 
-  test("POST /api/drafts/:draft_id/product_files — problem+json with a pointer an error", async () => {
+  test("POST /api/drafts/:draft_id/product_files — problem+json with one pointer per error", async () => {
     const body = { data: { type: "product_file", attributes: { file_id: "5", is_native: 1 } } };
     const answer = await send({ method: "POST", path: "/api/drafts/5/product_files", body });
     expect(answer.status).toBe(422);
@@ -220,7 +220,7 @@ describe("mediaTypes=strict", () => {
   const withBody = PAIRS.filter((pair) => pair.example !== undefined);
 
   test.each(withBody.map((pair) => ({ name: nameOf(pair), pair })))(
-    "$name — Content-Type with a parameter: 415; without, it is taken",
+    "$name — Content-Type with a parameter: 415; without a parameter it works",
     async ({ pair }) => {
       const ask = async (type: string) =>
         send({
@@ -235,7 +235,7 @@ describe("mediaTypes=strict", () => {
   );
 
   test.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))(
-    "$name — Accept with more than the version: 406; with the version alone, it is taken",
+    "$name — Accept with more than the version: 406; with only the version it works",
     async ({ pair }) => {
       const ask = async (more: string) =>
         send({
@@ -252,7 +252,7 @@ describe("mediaTypes=strict", () => {
 
 describe("uploadsQuery=ids", () => {
   const { send } = useSandbox({ behavior: { uploadsQuery: "ids" } });
-  test("GET /api/uploads — the list is read from that parameter, and from no other", async () => {
+  test("GET /api/uploads — reads the ids from that parameter only", async () => {
     const body = { data: { type: "upload", attributes: { upload_key: "incoming/a" } } };
     const { id } = resourceOf(await send({ method: "POST", path: "/api/uploads", body }));
     const good = await send({ method: "GET", path: `/api/uploads?ids=${id}` });

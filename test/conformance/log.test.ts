@@ -18,11 +18,11 @@ const linesOf = (file: string): unknown[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-describe("the log file", () => {
+describe("request log", () => {
   const file = join(folder, "new", "arrivals.ndjson");
   const { send, sandbox } = useSandbox({ log: file });
 
-  test("POST /api/drafts/:draft_id/product_files — is in the log, whole, when its answer arrives", async () => {
+  test("POST /api/drafts/:draft_id/product_files — is logged completely before its response arrives", async () => {
     const body = { data: { type: "product_file", attributes: { file_id: 7, file_format: "fbx" } } };
     const before = Date.now();
     await send({ method: "POST", path: "/api/drafts/5/product_files?a=1&b=x%20y&a=2", body });
@@ -62,13 +62,13 @@ describe("the log file", () => {
   test.each([
     { name: "a refused key", path: "/api/uploads", headers: { authorization: "Token no" }, status: 401 },
     { name: "an unknown path", path: "/nothing", headers: {}, status: 404 },
-    { name: "what is not JSON", path: "/api/uploads", headers: {}, status: 400, body: "text" },
-  ])("POST $path — $name is in the log too", async ({ path, headers, status, body }) => {
+    { name: "a body that is not JSON", path: "/api/uploads", headers: {}, status: 400, body: "text" },
+  ])("POST $path — $name is logged", async ({ path, headers, status, body }) => {
     await send({ method: "POST", path, headers, body });
     expect(linesOf(file).at(-1)).toMatchObject({ path, status, body: body ?? null, side: "service" });
   });
 
-  test("PutObject — is in the log as storage, without its bytes", async () => {
+  test("PutObject — is logged as storage, without the bytes", async () => {
     const session = await openSession(send);
     const s3 = makeS3(session);
     await s3.send(
@@ -89,7 +89,7 @@ describe("the log file", () => {
   });
 });
 
-test("a request that breaks off inside its body is in the log without a status, and does nothing", async () => {
+test("a request that ends inside its body is logged without a status and has no effect", async () => {
   const log = new EventEmitter<{ arrival: [RequestLogEntry] }>();
   const arrived = once(log, "arrival");
   const sandbox = await startSandbox({ key: KEY, log: (arrival) => log.emit("arrival", arrival) });

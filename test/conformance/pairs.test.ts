@@ -5,14 +5,14 @@ import { useSandbox } from "./support/use-sandbox.ts";
 
 const { send, sandbox } = useSandbox();
 
-test("the document has fifteen method-and-path pairs", () => {
+test("the interface has fifteen method-and-path pairs", () => {
   expect(new Set(PAIRS.map(nameOf)).size).toBe(15);
 });
 
 describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ name, pair }) => {
   const { method, example: body } = pair;
 
-  test(`${name} — answers ${pair.answers.status} with ${pair.answers.type ?? "no body"}`, async () => {
+  test(`${name} — returns ${pair.answers.status} with ${pair.answers.type ?? "no body"}`, async () => {
     const answer = await send({ method, path: await pair.prepare(send), body });
     expect(answer.status).toBe(pair.answers.status);
     if (pair.answers.type === null) {
@@ -28,11 +28,11 @@ describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ n
   });
 
   test.each([
-    ["without it", undefined],
+    ["missing", undefined],
     ["with another key", "Token another"],
     ["with another scheme", "Bearer sandbox-key"],
-    ["with the key alone", "sandbox-key"],
-  ])(`${name} — Authorization %s: 401, and nothing is done`, async (_, authorization) => {
+    ["with only the key", "sandbox-key"],
+  ])(`${name} — Authorization %s: 401 without an effect`, async (_, authorization) => {
     const path = await pair.prepare(send);
     const before = sandbox().state();
     const answer = await send({ method, path, body, headers: { authorization } });
@@ -51,7 +51,7 @@ describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ n
     ["without a version", JSON_API],
     ["another version", `${JSON_API}; com.service.api.version=2`],
     ["version 1 refused", `${JSON_API}; com.service.api.version=1; q=0`],
-  ])(`${name} — Accept %s: 406, and nothing is done`, async (_, accept) => {
+  ])(`${name} — Accept %s: 406 without an effect`, async (_, accept) => {
     const path = await pair.prepare(send);
     const before = sandbox().state();
     const answer = await send({ method, path, body, headers: { accept } });
@@ -64,7 +64,7 @@ describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ n
     ["without a space", `${JSON_API};com.service.api.version=1`],
     ["quoted", `${JSON_API}; com.service.api.version="1"`],
     ["among others", `text/html, ${JSON_API}; com.service.api.version=1; q=0.9, */*; q=0.1`],
-  ])(`${name} — Accept with the version %s is taken`, async (_, accept) => {
+  ])(`${name} — Accept with the version %s works`, async (_, accept) => {
     const answer = await send({ method, path: await pair.prepare(send), body, headers: { accept } });
     expect(answer.status).toBe(pair.answers.status);
   });
@@ -78,7 +78,7 @@ describe.each(numeric.map((row) => ({ name: nameOf(row.pair), ...row })))(
   "$name",
   ({ name, pair, parameter }) => {
     test.each(["abc", "1.5", "-1", "0", "007", "1e3", "0x10", "9007199254740993", "%20"])(
-      `${name} — ${parameter} must be a number: %s is a 400`,
+      `${name} — ${parameter} %s: 400, because it is not a number`,
       async (wrong) => {
         const path = pair.path.replace(/:(draft_id|id)/g, (_, at: string) =>
           at === parameter ? wrong : "5",
@@ -116,13 +116,13 @@ describe("paths", () => {
     "/api/uploads/",
     "/api/v1/uploads",
     "/uploads",
-  ])("GET %s — there is nothing: 404", async (path) => {
+  ])("GET %s — 404", async (path) => {
     const answer = await send({ method: "GET", path });
     expect(answer.status).toBe(404);
     expect(errorsOf(answer)).toMatchObject([{ code: "no-such-path" }]);
   });
 
-  test("GET /api/unknown — the key is asked for before anything is said about paths", async () => {
+  test("GET /api/unknown — a missing key is reported before an unknown path", async () => {
     const answer = await send({ method: "GET", path: "/api/unknown", headers: { authorization: undefined } });
     expect(answer.status).toBe(401);
   });

@@ -39,7 +39,7 @@ describe.each(rows)("$name — $param.name", ({ name, pair, example, param }) =>
   const fixedValue = param.name.endsWith("[type]") || param.name.endsWith("[draft][data][id]");
 
   test.each((fixedValue ? [] : RIGHT[param.type]).map((value) => [value]))(
-    `${row} takes %j`,
+    `${row} accepts %j`,
     async (value) => {
       const path = await pair.prepare(send);
       const answer = await send({ method: pair.method, path, body: withMember(example, steps, value) });
@@ -49,7 +49,7 @@ describe.each(rows)("$name — $param.name", ({ name, pair, example, param }) =>
     },
   );
 
-  test.each(WRONG[param.type].map((value) => [value]))(`${row} refuses %j`, async (value) => {
+  test.each(WRONG[param.type].map((value) => [value]))(`${row} rejects %j`, async (value) => {
     const path = await pair.prepare(send);
     const before = sandbox().state();
     const answer = await send({ method: pair.method, path, body: withMember(example, steps, value) });
@@ -58,7 +58,7 @@ describe.each(rows)("$name — $param.name", ({ name, pair, example, param }) =>
     expect(sandbox().state()).toEqual(before);
   });
 
-  test(`${row} left out`, async () => {
+  test(`${row} may be missing only if it is optional`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(example, steps, undefined);
     const answer = await send({ method: pair.method, path, body });
@@ -74,20 +74,17 @@ describe.each(rows)("$name — $param.name", ({ name, pair, example, param }) =>
 });
 
 describe.each(withPayload)("$name", ({ name, pair, example }) => {
-  test.each(["", "files", "Product_file", "draft"])(
-    `${name} — data[type] %j is another resource's`,
-    async (type) => {
-      const path = await pair.prepare(send);
-      const body = withMember(example, ["data", "type"], type);
-      const answer = await send({ method: pair.method, path, body });
-      expect(answer.status).toBe(422);
-      expect(errorsOf(answer)).toMatchObject([
-        { code: "wrong-resource-type", source: { pointer: "/data/type" } },
-      ]);
-    },
-  );
+  test.each(["", "files", "Product_file", "draft"])(`${name} — data[type] %j: 422`, async (type) => {
+    const path = await pair.prepare(send);
+    const body = withMember(example, ["data", "type"], type);
+    const answer = await send({ method: pair.method, path, body });
+    expect(answer.status).toBe(422);
+    expect(errorsOf(answer)).toMatchObject([
+      { code: "wrong-resource-type", source: { pointer: "/data/type" } },
+    ]);
+  });
 
-  test(`${name} — an attribute the table does not list is refused by name`, async () => {
+  test(`${name} — an unlisted attribute: 422 with its name`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(example, ["data", "attributes", "colour~/x"], "red");
     const answer = await send({ method: pair.method, path, body });
@@ -97,13 +94,13 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
     ]);
   });
 
-  test(`${name} — members outside the table's objects are ignored`, async () => {
+  test(`${name} — unknown members outside the attributes are ignored`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(withMember(example, ["meta"], { a: 1 }), ["data", "meta"], { b: 2 });
     expect((await send({ method: pair.method, path, body })).status).toBe(pair.answers.status);
   });
 
-  test(`${name} — all violations are named at once`, async () => {
+  test(`${name} — all violations are returned together`, async () => {
     const path = await pair.prepare(send);
     const body = { data: { type: 5, attributes: { colour: "red", size: 4 }, relationships: 7 } };
     const answer = await send({ method: pair.method, path, body });
@@ -129,7 +126,7 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
     expect(errorsOf(answer)).toMatchObject([{ source: { header: "Content-Type" } }]);
   });
 
-  test(`${name} — Content-Type with a parameter is taken, as long as the reading is lenient`, async () => {
+  test(`${name} — Content-Type with a parameter works unless mediaTypes is strict`, async () => {
     const path = await pair.prepare(send);
     const headers = { "content-type": `${JSON_API}; charset=utf-8` };
     const answer = await send({ method: pair.method, path, body: example, headers });
@@ -151,7 +148,7 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
     expect(errorsOf(answer)).toMatchObject([{ code: "body-too-large" }]);
   });
 
-  test(`${name} — a body over the limit in chunks: 413`, async () => {
+  test(`${name} — a chunked body over the limit: 413`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(example, ["meta"], "x".repeat(1_048_576));
     const headers = { "transfer-encoding": "chunked" };
@@ -159,7 +156,7 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
   });
 
   const dataRequired = pair.payload[0]?.required === "required";
-  test(`${name} — no body: ${dataRequired ? "422" : "taken"}`, async () => {
+  test(`${name} — no body: ${dataRequired ? "422" : "accepted"}`, async () => {
     const answer = await send({ method: pair.method, path: await pair.prepare(send) });
     expect(answer.status).toBe(dataRequired ? 422 : pair.answers.status);
     if (dataRequired) expect(pointersOf(answer)).toEqual([""]);

@@ -43,8 +43,8 @@ const register = (base: string, key: string): Promise<Answer> =>
     body: { data: { type: "upload", attributes: { upload_key: key } } },
   });
 
-describe("a database file", () => {
-  test("a restart goes on where it was: attachments, uploads, products, objects, sessions, ids", async () => {
+describe("sandbox database file", () => {
+  test("keeps attachments, uploads, products, objects, sessions and ids over a restart", async () => {
     const first = await open();
     await attach(first.url, 7);
     const session = await openSession((request) => call(first.url, request));
@@ -76,7 +76,7 @@ describe("a database file", () => {
     await second.close();
   });
 
-  test("in memory, nothing outlives the sandbox", async () => {
+  test("is not created for a sandbox in memory, which starts empty", async () => {
     const first = await startSandbox({ key: KEY });
     await attach(first.url, 7);
     await first.close();
@@ -85,7 +85,7 @@ describe("a database file", () => {
     await second.close();
   });
 
-  test("two processes have it open at once, and write together", async () => {
+  test("is shared by two processes that write at the same time", async () => {
     const mine = await open();
     const other = await startChild({ key: KEY, db });
     const answers = await Promise.all(
@@ -105,7 +105,7 @@ describe("a database file", () => {
     await mine.close();
   });
 
-  test("a kill loses nothing that was answered: neither from the log nor from the database", async () => {
+  test("has everything that was answered before a kill, and so has the log", async () => {
     const log = join(folder, `${count}.ndjson`);
     const child = await startChild({ key: KEY, db, log });
     const answered: number[] = [];
@@ -138,8 +138,8 @@ describe("a database file", () => {
   });
 });
 
-describe("what cannot start", () => {
-  test("a port in use is named", async () => {
+describe("sandbox that cannot start", () => {
+  test("reports a port in use", async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, "127.0.0.1", () => {
@@ -155,7 +155,7 @@ describe("what cannot start", () => {
     taken.close();
   });
 
-  test("a file that is no database", async () => {
+  test("rejects a file that is not a database", async () => {
     db = join(folder, "text.db");
     writeFileSync(
       db,
@@ -167,11 +167,11 @@ describe("what cannot start", () => {
     });
   });
 
-  test("a log that cannot be written", async () => {
+  test("rejects a log that cannot be written", async () => {
     await expect(open({ log: folder })).rejects.toMatchObject({ code: "log-unusable" });
   });
 
-  test("a database of a newer version", async () => {
+  test("rejects a database of a newer version", async () => {
     await open().then((sandbox) => sandbox.close());
     const newer = new Database(db);
     newer.exec("PRAGMA user_version = 99");
@@ -185,11 +185,11 @@ describe("what cannot start", () => {
   test.each<[string, Partial<SandboxOptions>, RegExp]>([
     ["an empty key", { key: "" }, /key/],
     ["a key with a line break", { key: "a\r\nb" }, /key/],
-    ["a rate of nothing", { rate: { limit: 0, windowMs: 1000 } }, /rate\.limit/],
-    ["a rate without a window", { rate: { limit: 1, windowMs: 0 } }, /rate\.windowMs/],
-    ["a port that is none", { port: 65_536 }, /port/],
+    ["a rate limit of 0", { rate: { limit: 0, windowMs: 1000 } }, /rate\.limit/],
+    ["a rate window of 0", { rate: { limit: 1, windowMs: 0 } }, /rate\.windowMs/],
+    ["a port out of range", { port: 65_536 }, /port/],
     ["a draft that is not an id", { drafts: [1.5] }, /drafts: must be/],
-  ])("%s", async (_, options, message) => {
+  ])("rejects %s", async (_, options, message) => {
     await expect(open(options)).rejects.toMatchObject({
       code: "invalid-option",
       message: expect.stringMatching(message),

@@ -13,8 +13,8 @@ const publication = (draft: unknown) => ({
 const get = (id: string | number, query = "") => send({ method: "GET", path: `/api/products/${id}${query}` });
 const linkage = (draft: number) => ({ draft: { data: { type: "draft", id: String(draft) } } });
 
-describe("publishing", () => {
-  test("POST /api/products — makes a product of the draft", async () => {
+describe("POST /api/products", () => {
+  test("POST /api/products — publishes the draft as a product", async () => {
     const draft = freshId();
     const answer = await send(publication(String(draft)));
     const product = resourceOf(answer);
@@ -36,7 +36,7 @@ describe("publishing", () => {
     expect(resourceOf(second).id).not.toBe(resourceOf(first).id);
   });
 
-  test("POST /api/products — keeps what was attached at that moment", async () => {
+  test("POST /api/products — keeps the attachments of that moment", async () => {
     const draftId = freshId();
     sandbox().attach({ draftId, kind: "product_file", fileId: 11 }, { file_format: "fbx" });
     const { id } = resourceOf(await send(publication(String(draftId))));
@@ -51,7 +51,7 @@ describe("publishing", () => {
   });
 
   test.each(["", "abc", "0", "-5", "1.5", "007", "9007199254740993"])(
-    "POST /api/products — the draft id %j is not an id: 422",
+    "POST /api/products — the invalid draft id %j: 422",
     async (draft) => {
       const answer = await send(publication(draft));
       expect(answer.status).toBe(422);
@@ -59,7 +59,7 @@ describe("publishing", () => {
     },
   );
 
-  test("POST /api/products — a relationship to something else than a draft: 422", async () => {
+  test("POST /api/products — a relationship to something other than a draft: 422", async () => {
     const answer = await send({
       method: "POST",
       path: "/api/products",
@@ -69,7 +69,7 @@ describe("publishing", () => {
     expect(pointersOf(answer)).toEqual(["/data/relationships/draft/data/type"]);
   });
 
-  test("POST /api/products — a relationship the table does not list: 422", async () => {
+  test("POST /api/products — an unlisted relationship: 422", async () => {
     const { body } = publication("5");
     const relationships = { ...body.data.relationships, author: { data: null } };
     const answer = await send({
@@ -81,10 +81,10 @@ describe("publishing", () => {
   });
 });
 
-describe("unknown drafts", () => {
+describe("sandbox with a list of drafts and products", () => {
   const { send: ask } = useSandbox({ drafts: [48213], products: [771200] });
 
-  test("POST /api/products — an unknown draft: 422 with the pointer; a known one is published", async () => {
+  test("POST /api/products — an unlisted draft: 422 with the pointer; a listed draft is published", async () => {
     const answer = await ask(publication("48214"));
     expect(answer.status).toBe(422);
     expect(errorsOf(answer)).toMatchObject([
@@ -93,14 +93,14 @@ describe("unknown drafts", () => {
     expect((await ask(publication("48213"))).status).toBe(201);
   });
 
-  test("GET /api/products/:id — only the listed ones existed before", async () => {
+  test("GET /api/products/:id — only the listed products existed before", async () => {
     expect((await ask({ method: "GET", path: "/api/products/771200" })).status).toBe(200);
     expect((await ask({ method: "GET", path: "/api/products/771201" })).status).toBe(404);
   });
 });
 
-describe("reading", () => {
-  test("GET /api/products/:id — one that existed before has no draft", async () => {
+describe("GET /api/products/:id", () => {
+  test("GET /api/products/:id — a product from before the sandbox has no draft", async () => {
     expect(resourceOf(await get(771200))).toEqual({
       type: "product",
       id: "771200",
@@ -110,7 +110,7 @@ describe("reading", () => {
     expect((await get(771200, "?include=draft")).json).toMatchObject({ included: [] });
   });
 
-  test("GET /api/products/:id — an unknown one: 404", async () => {
+  test("GET /api/products/:id — an unknown product: 404", async () => {
     const answer = await get(9_000_999_999);
     expect(answer.status).toBe(404);
     expect(errorsOf(answer)).toMatchObject([{ code: "no-such-product", source: { parameter: "id" } }]);
@@ -143,7 +143,7 @@ describe("reading", () => {
     },
   );
 
-  test("GET /api/products/:id — a removed one, made here or before: 404", async () => {
+  test("GET /api/products/:id — a removed product: 404", async () => {
     const { id } = resourceOf(await send(publication("48213")));
     for (const product of [Number(id), 771300]) {
       expect((await get(product)).status).toBe(200);
@@ -154,10 +154,10 @@ describe("reading", () => {
   });
 });
 
-describe("duplicating", () => {
+describe("POST /api/products/:id/duplicate", () => {
   const duplicate = (id: string | number) => send({ method: "POST", path: `/api/products/${id}/duplicate` });
 
-  test("POST /api/products/:id/duplicate — another product with the draft of the first, each time", async () => {
+  test("POST /api/products/:id/duplicate — makes another product with the draft of the first each time", async () => {
     const draft = freshId();
     const { id } = resourceOf(await send(publication(String(draft))));
     const [first, second] = [await duplicate(id), await duplicate(id)];
@@ -173,11 +173,11 @@ describe("duplicating", () => {
     expect(new Set([id, copy.id, resourceOf(second).id]).size).toBe(3);
   });
 
-  test("POST /api/products/:id/duplicate — one that existed before", async () => {
+  test("POST /api/products/:id/duplicate — copies a product from before the sandbox", async () => {
     expect(resourceOf(await duplicate(771200)).attributes).toMatchObject({ duplicate_of: 771200 });
   });
 
-  test("POST /api/products/:id/duplicate — an unknown product: 404, and nothing is made", async () => {
+  test("POST /api/products/:id/duplicate — an unknown product: 404, and nothing is created", async () => {
     const before = sandbox().state().products.length;
     expect((await duplicate(9_000_999_999)).status).toBe(404);
     expect(sandbox().state().products).toHaveLength(before);

@@ -29,10 +29,10 @@ const publish = post(
   '{"data":{"type":"product","id":"0","relationships":{"draft":{"data":{"type":"draft","id":"48213"}}}}}\n',
 );
 
-describe("the public Go client", () => {
+describe("requests of the public Go client", () => {
   const { send, sandbox } = useSandbox({ behavior: { mediaTypes: "lenient", unknownAttributes: "ignored" } });
 
-  test("uploads, attaches and publishes with the lenient behavior", async () => {
+  test("upload, attach and publish with the lenient behavior", async () => {
     const credentials = resourceOf(await send(post("/api/uploads/credentials")));
     expect(credentials).toMatchObject({ type: "upload_credential", id: expect.any(String) });
     const key = "incoming/serpent.fbx";
@@ -57,7 +57,7 @@ describe("the public Go client", () => {
     expect(product).toMatchObject({ type: "product", id: expect.stringMatching(/^\d+$/) });
   });
 
-  test("still gets 422 for a listed attribute of the wrong type", async () => {
+  test("get 422 for a listed attribute of the wrong type", async () => {
     const body = '{"data":{"type":"product_file","attributes":{"file_id":1,"is_native":1,"color":"red"}}}';
     const answer = await send(post("/api/drafts/1/product_files", body));
     expect(errorsOf(answer).map(({ status, source }) => [status, source?.pointer])).toEqual([
@@ -65,26 +65,26 @@ describe("the public Go client", () => {
     ]);
   });
 
-  test("still gets 415 for a body that is not JSON", async () => {
+  test("get 415 for a body that is not JSON", async () => {
     const answer = await send({ ...publish, headers: { "content-type": "text/plain" } });
     expect(answer.status).toBe(415);
   });
 });
 
-describe("without the lenient behavior", () => {
+describe("requests of the public Go client with the default behavior", () => {
   const { send } = useSandbox();
 
-  test("a body in application/json gets 415", async () => {
+  test("get 415 for application/json", async () => {
     expect((await send(attachProductFile(1))).status).toBe(415);
   });
 
-  test("an attribute that the interface does not list gets 422", async () => {
+  test("get 422 for an unlisted attribute", async () => {
     const answer = await send({ ...attachPromotionalFile(1), headers: { "content-type": JSON_API } });
     expect(errorsOf(answer).map(({ source }) => source?.pointer)).toEqual(["/data/attributes/file_format"]);
   });
 });
 
-describe("products", () => {
+describe("behavior for products", () => {
   const missing = useSandbox({ behavior: { unknownProducts: "missing" } });
   const omitting = useSandbox({ behavior: { relationships: "omitted" } });
 
@@ -99,7 +99,7 @@ describe("products", () => {
     expect((await send({ method: "GET", path: `/api/products/${id}` })).status).toBe(200);
   });
 
-  test("relationships=omitted: a product has none", async () => {
+  test("relationships=omitted: a product has no relationships", async () => {
     const { send } = omitting;
     const product = resourceOf(await send({ method: "GET", path: "/api/products/771200" }));
     expect(product.relationships).toBeUndefined();

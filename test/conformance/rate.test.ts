@@ -17,11 +17,11 @@ function windowsOf(arrivals: readonly RequestLogEntry[], windowMs: number): numb
   );
 }
 
-describe("a bound of 5 in 200 ms", () => {
+describe("rate limit of 5 in 200 ms", () => {
   const log: RequestLogEntry[] = [];
   const { send } = useSandbox({ rate: { limit: 5, windowMs: 200 }, log: (arrival) => log.push(arrival) });
 
-  test("every arrival beyond 5 in any sliding window is answered 429, and no other", async () => {
+  test("returns 429 exactly for the arrivals beyond 5 in any sliding window", async () => {
     for (let round = 0; round < 30; round += 1) {
       await Promise.all(Array.from({ length: 1 + (round % 4) }, () => send(get)));
       await delay((round * 37) % 120);
@@ -33,10 +33,10 @@ describe("a bound of 5 in 200 ms", () => {
   });
 });
 
-describe("a bound of 3 in a second", () => {
+describe("rate limit of 3 in a second", () => {
   const { send, sandbox } = useSandbox({ rate: { limit: 3, windowMs: 1000 } });
 
-  test("answers count down, refuse with Retry-After, and take one again when it has passed", async () => {
+  test("counts down in the headers, refuses with Retry-After, and accepts a call after it", async () => {
     const base = sandbox().url;
     const answers = [
       await send(get),
@@ -63,10 +63,10 @@ describe("a bound of 3 in a second", () => {
   });
 });
 
-describe("a bound of 1 in an hour", () => {
+describe("rate limit of 1 in an hour", () => {
   const { send } = useSandbox({ rate: { limit: 1, windowMs: 3_600_000 } });
 
-  test("storage requests are outside it", async () => {
+  test("does not count storage requests", async () => {
     const session = await openSession(send);
     const s3 = makeS3(session);
     for (let count = 0; count < 3; count += 1) {
@@ -80,7 +80,7 @@ describe("a bound of 1 in an hour", () => {
   });
 });
 
-test("without a bound there are no rate headers", async () => {
+test("a sandbox without a rate limit sends no rate headers", async () => {
   const { startSandbox } = await import("../../src/sandbox/server.ts");
   const sandbox = await startSandbox({ key: KEY });
   const answer = await call(sandbox.url, get);

@@ -23,7 +23,7 @@ describe("GetObject with Range", () => {
     ["bytes=-3", "789", "bytes 7-9/10"],
     ["bytes=-99", "0123456789", "bytes 0-9/10"],
     ["BYTES=1-2", "12", "bytes 1-2/10"],
-  ])("%s returns 206 with these bytes", async (range, text, contentRange) => {
+  ])("%s returns 206 with the bytes of the range", async (range, text, contentRange) => {
     const answer = await get(range);
     expect([answer.status, answer.text]).toEqual([206, text]);
     expect(answer.headers).toMatchObject({

@@ -25,19 +25,27 @@ function expectRefused(answer: Answer, status: number, code: string): void {
   expect(sandbox().state().objects).toEqual([]);
 }
 
-describe("whose access key", () => {
-  test("PutObject with an unknown access key", async () => {
+describe("storage credentials", () => {
+  test("PutObject with an unknown access key: 403", async () => {
     const unknown = { ...session, access_key: "ASIA0000000000000000" };
     expectRefused(await callStorage(unknown, put()), 403, "InvalidAccessKeyId");
   });
 
-  test.each([undefined, "Token sandbox-key"])("PutObject with Authorization: %s", async (authorization) => {
-    const headers = { authorization };
-    const answer = await call(session.endpoint, { method: "PUT", path: put().path, body: "hello", headers });
-    expectRefused(answer, 403, "AccessDenied");
-  });
+  test.each([undefined, "Token sandbox-key"])(
+    "PutObject with Authorization %s: 403",
+    async (authorization) => {
+      const headers = { authorization };
+      const answer = await call(session.endpoint, {
+        method: "PUT",
+        path: put().path,
+        body: "hello",
+        headers,
+      });
+      expectRefused(answer, 403, "AccessDenied");
+    },
+  );
 
-  test("PutObject with a session that has expired, and with one opened after it", async () => {
+  test("PutObject with an expired session: 400; with a new session it works", async () => {
     time = START + 600_000;
     expectRefused(await callStorage(session, put()), 400, "ExpiredToken");
     session = await openSession(send);
@@ -46,20 +54,23 @@ describe("whose access key", () => {
   });
 });
 
-describe("where", () => {
-  test.each(["incoming/file", "uploads/another/file", "", "file"])("PutObject at key %j", async (key) => {
-    expectRefused(await callStorage(session, put({ path: pathOf(key) })), 403, "AccessDenied");
-  });
+describe("storage paths", () => {
+  test.each(["incoming/file", "uploads/another/file", "", "file"])(
+    "PutObject at key %j: 403",
+    async (key) => {
+      expectRefused(await callStorage(session, put({ path: pathOf(key) })), 403, "AccessDenied");
+    },
+  );
 
-  test("PutObject in another bucket", async () => {
+  test("PutObject in another bucket: 404", async () => {
     expectRefused(await callStorage(session, put({ path: "/another/key" })), 404, "NoSuchBucket");
   });
 
-  test.each(["DELETE", "PATCH", "POST"])("%s of an object", async (method) => {
+  test.each(["DELETE", "PATCH", "POST"])("%s of an object: 501", async (method) => {
     expectRefused(await callStorage(session, put({ method })), 501, "NotImplemented");
   });
 
-  test("GetObject and HeadObject of what is not there", async () => {
+  test("GetObject and HeadObject of a missing object: 404", async () => {
     const { body: _, ...bare } = put();
     expectRefused(await callStorage(session, { ...bare, method: "GET" }), 404, "NoSuchKey");
     const head = await callStorage(session, { ...bare, method: "HEAD" });
@@ -67,13 +78,13 @@ describe("where", () => {
   });
 });
 
-describe("what", () => {
+describe("unsupported storage requests", () => {
   test.each<[string, StorageCall["headers"]]>([
-    ["a copy", { "x-amz-copy-source": "/a/b" }],
+    ["a copy source", { "x-amz-copy-source": "/a/b" }],
     ["aws-chunked", { "content-encoding": "gzip, aws-chunked" }],
     ["unsigned chunks", { "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER" }],
     ["signed chunks", { "x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" }],
-  ])("PutObject with %s", async (_, headers = {}) => {
+  ])("PutObject with %s: 501", async (_, headers = {}) => {
     expectRefused(await callStorage(session, put({ headers })), 501, "NotImplemented");
   });
 
@@ -81,11 +92,11 @@ describe("what", () => {
     ["of an unknown upload", { uploadId: "nothing", partNumber: "1" }, "x", 404, "NoSuchUpload"],
     ["number 0", { uploadId: "nothing", partNumber: "0" }, "x", 400, "InvalidArgument"],
     ["number 10001", { uploadId: "nothing", partNumber: "10001" }, "x", 400, "InvalidArgument"],
-  ])("UploadPart %s", async (_, query = {}, body, status, code) => {
+  ])("UploadPart %s is rejected", async (_, query = {}, body, status, code) => {
     expectRefused(await callStorage(session, put({ query, body })), status, code);
   });
 
-  test("CompleteMultipartUpload with a body that is none", async () => {
+  test("CompleteMultipartUpload with an invalid body: 400", async () => {
     const begun = await callStorage(session, put({ method: "POST", query: { uploads: "" }, body: "" }));
     const uploadId = /<UploadId>([^<]+)/.exec(begun.text)?.[1] ?? "";
     for (const body of ["<a/>", "text", "<CompleteMultipartUpload/>", "<CompleteMultipartUpload><Part>"]) {

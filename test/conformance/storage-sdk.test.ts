@@ -32,7 +32,7 @@ const PLACES = [
   },
 ];
 
-describe.each(PLACES)("storage $place, by the AWS SDK", ({ options, blobs }) => {
+describe.each(PLACES)("storage $place with the AWS SDK", ({ options, blobs }) => {
   const { send, sandbox } = useSandbox(options);
   let session: Credentials;
   let s3: S3Client;
@@ -70,12 +70,12 @@ describe.each(PLACES)("storage $place, by the AWS SDK", ({ options, blobs }) => 
     },
   );
 
-  test("PutObject — an empty object", async () => {
+  test("PutObject — stores an empty object", async () => {
     await s3.send(new PutObjectCommand({ ...at("empty"), Body: "", ContentLength: 0 }));
     expect(await read("empty")).toHaveLength(0);
   });
 
-  test("PutObject — a second one replaces the first, and leaves no bytes behind", async () => {
+  test("PutObject — a second one replaces the first and leaves no bytes behind", async () => {
     await s3.send(new PutObjectCommand({ ...at("twice"), Body: "first" }));
     const count = blobs?.();
     await s3.send(new PutObjectCommand({ ...at("twice"), Body: "second" }));
@@ -83,7 +83,7 @@ describe.each(PLACES)("storage $place, by the AWS SDK", ({ options, blobs }) => 
     expect(blobs?.()).toBe(count);
   });
 
-  test("multipart by lib-storage, then POST /api/uploads — the object becomes a file", async () => {
+  test("multipart with lib-storage, then POST /api/uploads — the object becomes a file", async () => {
     const bytes = Buffer.alloc(17 * MIB, "0123456789");
     const upload = new Upload({
       client: s3,
@@ -106,7 +106,7 @@ describe.each(PLACES)("storage $place, by the AWS SDK", ({ options, blobs }) => 
     });
   });
 
-  test("multipart — goes on with renewed credentials, and keeps the bytes of the parts it is made of", async () => {
+  test("multipart — continues with renewed credentials and keeps only the bytes of its parts", async () => {
     const count = blobs?.() ?? 0;
     const begun = await s3.send(
       new CreateMultipartUploadCommand({ ...at("renewed"), ContentType: "model/x" }),
@@ -123,7 +123,7 @@ describe.each(PLACES)("storage $place, by the AWS SDK", ({ options, blobs }) => 
     expect(await s3.send(new HeadObjectCommand(at("renewed")))).toMatchObject({ ContentType: "model/x" });
   });
 
-  test("multipart — aborted, nothing is left, and it cannot go on", async () => {
+  test("multipart — cannot continue once aborted, and leaves nothing behind", async () => {
     const count = blobs?.();
     const begun = await s3.send(new CreateMultipartUploadCommand(at("aborted")));
     const where = { ...at("aborted"), UploadId: begun.UploadId };
@@ -138,7 +138,7 @@ describe.each(PLACES)("storage $place, by the AWS SDK", ({ options, blobs }) => 
     await expect(s3.send(new GetObjectCommand(at("aborted")))).rejects.toMatchObject({ name: "NoSuchKey" });
   });
 
-  test("multipart — parts are checked when it is completed", async () => {
+  test("multipart — complete checks the parts", async () => {
     const begun = await s3.send(new CreateMultipartUploadCommand(at("checked")));
     const where = { ...at("checked"), UploadId: begun.UploadId };
     const etags = await Promise.all(

@@ -9,11 +9,11 @@ const upload = (key?: string) => ({
   body: { data: { type: "upload", attributes: key === undefined ? {} : { upload_key: key } } },
 });
 
-describe("credentials", () => {
+describe("POST /api/uploads/credentials", () => {
   let time = Date.UTC(2030, 0, 1);
   const { send, sandbox } = useSandbox({ now: () => time, credentialsLifetimeMs: 900_000 });
 
-  test("POST /api/uploads/credentials — session credentials of the sandbox's own storage", async () => {
+  test("POST /api/uploads/credentials — returns session credentials for the sandbox's own storage", async () => {
     const answer = await send({ method: "POST", path: "/api/uploads/credentials" });
     expect(answer.status).toBe(201);
     expect(resourceOf(answer)).toEqual({
@@ -32,7 +32,7 @@ describe("credentials", () => {
     });
   });
 
-  test("POST /api/uploads/credentials — each call opens another session below the same prefix", async () => {
+  test("POST /api/uploads/credentials — each call opens another session with the same prefix", async () => {
     const read = async () => resourceOf(await send({ method: "POST", path: "/api/uploads/credentials" }));
     const first = await read();
     time += 60_000;
@@ -50,13 +50,13 @@ describe("credentials", () => {
   });
 });
 
-describe("the life of an upload", () => {
+describe("upload statuses", () => {
   let time = 1_000_000;
   const { send } = useSandbox({ now: () => time, uploadProcessingMs: 100 });
   const get = async (id: string) =>
     resourceOf(await send({ method: "GET", path: `/api/uploads/${id}` })).attributes;
 
-  test("GET /api/uploads/:id — queued, processing, success with the id of a new file", async () => {
+  test("GET /api/uploads/:id — queued, processing, then success with the id of a new file", async () => {
     const created = await send(upload("incoming/turntable.mp4"));
     const { id, attributes } = resourceOf(created);
     expect(created.headers.location).toBe(`/api/uploads/${id}`);
@@ -77,10 +77,10 @@ describe("the life of an upload", () => {
   });
 
   test.each([
-    ["of no object", "uploads/nothing-there", /no object "uploads\/nothing-there"/],
-    ["of the bare prefix", "incoming/", /no object/],
-    ["left out", undefined, /no upload_key/],
-  ])("POST /api/uploads — a key %s ends failed with a message", async (_, key, message) => {
+    ["without an object", "uploads/nothing-there", /no object "uploads\/nothing-there"/],
+    ["that is the bare prefix", "incoming/", /no object/],
+    ["that is missing", undefined, /no upload_key/],
+  ])("POST /api/uploads — a key %s: the upload fails with a message", async (_, key, message) => {
     const { id, attributes } = resourceOf(await send(upload(key)));
     expect(attributes).toEqual({ upload_key: key ?? null, status: "queued" });
     time += 100;
@@ -101,7 +101,7 @@ describe("the life of an upload", () => {
     expect(new Set([...ids, ...files]).size).toBe(4);
   });
 
-  test("POST /api/drafts/:draft_id/product_files — takes the file of an upload once it succeeded, not before", async () => {
+  test("POST /api/drafts/:draft_id/product_files — accepts the file of an upload only after it succeeded", async () => {
     const done = resourceOf(await send(upload("incoming/a"))).id;
     const failed = resourceOf(await send(upload("nothing"))).id;
     time += 100;
@@ -123,7 +123,7 @@ describe("the life of an upload", () => {
   });
 });
 
-describe("reading uploads", () => {
+describe("GET /api/uploads", () => {
   const { send } = useSandbox();
   const make = async () => resourceOf(await send(upload("incoming/x"))).id;
   const list = (query: string) => send({ method: "GET", path: `/api/uploads${query}` });
@@ -136,7 +136,7 @@ describe("reading uploads", () => {
     expect(errorsOf(answer)).toMatchObject([{ code: "no-such-upload", source: { parameter: "id" } }]);
   });
 
-  test("GET /api/uploads — the ones asked for that exist, each once, in that order", async () => {
+  test("GET /api/uploads — returns each existing upload once, in the requested order", async () => {
     const [a, b, c] = [await make(), await make(), await make()];
     const answer = await list(`?filter[id]=${c},nothing,${a},${c}`);
     expect(answer.status).toBe(200);
@@ -149,7 +149,7 @@ describe("reading uploads", () => {
     ["no parameter", ""],
     ["another parameter", "?ids=a"],
     ["no ids", "?filter[id]="],
-    ["commas alone", "?filter[id]=,,"],
+    ["only commas", "?filter[id]=,,"],
     ["51 ids", `?filter[id]=${Array.from({ length: 51 }, (_, at) => at).join(",")}`],
   ])("GET /api/uploads — %s: 400", async (_, query) => {
     const answer = await list(query);
@@ -157,7 +157,7 @@ describe("reading uploads", () => {
     expect(errorsOf(answer)).toMatchObject([{ source: { parameter: "filter[id]" } }]);
   });
 
-  test("GET /api/uploads — fifty ids are taken", async () => {
+  test("GET /api/uploads — accepts fifty ids", async () => {
     const ids = await Promise.all(Array.from({ length: 50 }, make));
     expect(idsOf(await list(`?filter[id]=${ids.join(",")}`))).toEqual(ids);
   });

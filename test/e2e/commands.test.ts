@@ -19,8 +19,8 @@ afterAll(() => folder.dispose());
 
 const run = (...args: string[]) => draftsync(args, { cwd: folder.path });
 
-describe("usage", () => {
-  test("the version is that of the package", async () => {
+describe("command line", () => {
+  test("--version prints the version of the package", async () => {
     const { version } = JSON.parse(
       filesBelow(".", "package.json").find(({ path }) => path === "./package.json")?.text ?? "{}",
     );
@@ -38,7 +38,7 @@ describe("usage", () => {
     expect(stderr).toContain(says);
   });
 
-  test("a line that is not understood is one object of a log, with a hint of its own", async () => {
+  test("an unknown command is one JSON log line with a hint", async () => {
     const { stderr } = await run("--log-format", "json", "bogus");
     expect(JSON.parse(stderr)).toMatchObject({
       level: "error",
@@ -50,7 +50,7 @@ describe("usage", () => {
   });
 
   test.each([["--version"], ["--help"], ["explain"]])(
-    "%s says in a sentence that its output cannot be written",
+    "%s reports output that cannot be written in one sentence",
     async (...args) => {
       const line = `$draftsync ${args.join(" ")} > /dev/full`;
       const { code, stderr } = await startShell(line, { cwd: folder.path }).ended;
@@ -65,14 +65,14 @@ describe("usage", () => {
     [[], "Usage: draftsync [options] [command]"],
     [["plan"], "Usage: draftsync plan [options]"],
     [["state", "export"], "Usage: draftsync state export [options]"],
-  ])("help %j shows it", async (names, usage) => {
+  ])("help %j prints the same text as --help", async (names, usage) => {
     const { code, stdout, stderr } = await run("help", ...names);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(usage);
     expect((await run(...names, "--help")).stdout).toBe(stdout);
   });
 
-  test("without a config it says where it looked and what to do", async () => {
+  test("a missing config is an error that suggests draftsync init", async () => {
     const empty = await makeFolder();
     const { code, stderr } = await draftsync(["plan"], { cwd: empty.path });
     await empty.dispose();
@@ -83,14 +83,14 @@ describe("usage", () => {
 });
 
 describe("validate", () => {
-  test("counts what is there", async () => {
+  test("counts manifests, drafts, attachments and duplicates", async () => {
     expect(await run("validate")).toMatchObject({
       code: 0,
       stdout: "Valid: 1 manifest, 1 draft, 1 attachment, 0 duplicates.\n",
     });
   });
 
-  test("shows every mistake of every file at once, and touches no ledger", async () => {
+  test("prints every error of every manifest and creates no ledger", async () => {
     const bad = await makeFolder({
       "draftsync.yaml": config,
       "manifests/a.yaml": 'draft: "7"\n',
@@ -106,7 +106,7 @@ describe("validate", () => {
     await bad.dispose();
   });
 
-  test("mistakes in the config are shown in the same way", async () => {
+  test("prints every error of the config", async () => {
     const bad = await makeFolder({ "draftsync.yaml": `${config}rat: 3\nstate: 5\n` });
     const { code, stderr } = await draftsync(["validate"], { cwd: bad.path });
     await bad.dispose();
@@ -115,7 +115,7 @@ describe("validate", () => {
     expect(stderr).toContain("draftsync.yaml:5:8");
   });
 
-  test("with a file, reports on it alone", async () => {
+  test("reports only on the given file", async () => {
     const bad = await makeFolder({
       "draftsync.yaml": config,
       "manifests/a.yaml": "draft: 7\ntitel: x\n",
@@ -138,7 +138,7 @@ describe("validate", () => {
     });
   });
 
-  test("with files reports on their defaults, too, and with --print shows a draft with its defaults", async () => {
+  test("reports errors in the defaults of a given file, and --print shows a draft with its defaults", async () => {
     const shop = await makeFolder({
       "draftsync.yaml": config,
       "manifests/a.yaml": "defaults: { product_files: { renderer: arnold } }\n",
@@ -168,7 +168,7 @@ describe("validate", () => {
   });
 });
 
-describe("the flags that many commands have", () => {
+describe("flags shared by several commands", () => {
   test.each([
     ["state", "list"],
     ["history"],
@@ -184,12 +184,12 @@ describe("the flags that many commands have", () => {
     expect((await run(...command, "--format", "yaml")).stderr).toContain("Allowed choices are text, json");
   });
 
-  test("formats of one command exclude each other", async () => {
+  test("--format html and --json conflict", async () => {
     expect(await run("history", "--format", "html", "--json")).toMatchObject({ code: 1, stdout: "" });
     expect((await run("history", "--format", "html")).stdout).toMatch(/^<!doctype html>/);
   });
 
-  test("--no-color comes before FORCE_COLOR", async () => {
+  test("--no-color overrides FORCE_COLOR", async () => {
     const env = { FORCE_COLOR: "1" };
     expect((await draftsync(["plan"], { cwd: folder.path, env })).stdout).toContain("\u001b[");
     expect((await draftsync(["plan", "--no-color"], { cwd: folder.path, env })).stdout).not.toContain(
@@ -197,7 +197,7 @@ describe("the flags that many commands have", () => {
     );
   });
 
-  test("--concurrency is a number of calls", async () => {
+  test("--concurrency must be a number of calls", async () => {
     expect(await run("plan", "--concurrency", "0")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("--concurrency must be an integer from 1 to 256"),
@@ -207,7 +207,7 @@ describe("the flags that many commands have", () => {
 
 describe("schema", () => {
   test.each(["manifest", "config", "events", "fleet", "plan"])(
-    "%s is the one that is checked in",
+    "%s prints the checked-in schema",
     async (what) => {
       const { code, stdout } = await run("schema", what);
       expect(code).toBe(0);
@@ -218,14 +218,14 @@ describe("schema", () => {
 });
 
 describe("apply", () => {
-  test("asks on a terminal, and refuses where there is none", async () => {
+  test("requires approval and refuses without a terminal", async () => {
     const { code, stderr } = await run("apply");
     expect(code).toBe(1);
     expect(stderr).toContain("[approval-needed]");
     expect(stderr).toContain("--auto-approve");
   });
 
-  test("--json writes events and nothing else to standard output", async () => {
+  test("--json prints only events to standard output", async () => {
     const { code, stdout } = await run("apply", "--auto-approve", "--json");
     expect(code).toBe(0);
     const events = parseEvents(stdout);
@@ -236,7 +236,7 @@ describe("apply", () => {
 });
 
 describe("state", () => {
-  test("list, show and export report what is recorded", async () => {
+  test("list, show and export print the recorded resources", async () => {
     const list = await run("state", "list");
     expect(list.stdout).toMatch(
       /^drafts\/7 · a\.yaml\n {2}drafts\/7\/product +product \d+, revision 1 {2}confirmed by POST /,
@@ -252,13 +252,13 @@ describe("state", () => {
     });
   });
 
-  test("an address that the ledger has no resource at is an error", async () => {
+  test("show rejects an address without a record", async () => {
     expect(await run("state", "show", "drafts/8")).toMatchObject({ code: 1 });
   });
 });
 
-describe("single calls", () => {
-  test("uploads: credentials without secrets, create, get, list", async () => {
+describe("commands that make a single call", () => {
+  test("uploads credentials, create, get and list work, and no secret is printed", async () => {
     const credentials = JSON.parse((await run("uploads", "credentials")).stdout);
     expect(credentials).toMatchObject({
       key_prefix: expect.stringContaining("/"),
@@ -281,7 +281,7 @@ describe("single calls", () => {
     expect(await run("uploads", "list", "no-such")).toMatchObject({ code: 1 });
   });
 
-  test("products: get with a relation, duplicate after approval", async () => {
+  test("products get includes a relation, and products duplicate requires approval", async () => {
     const [publication] = JSON.parse((await run("state", "export")).stdout).publications;
     const id = String(publication.product_id);
     const got = await run("products", "get", id, "--include", "draft");
@@ -295,7 +295,7 @@ describe("single calls", () => {
 });
 
 describe("sandbox", () => {
-  test("serves until it is interrupted, with the behavior that is asked for", async () => {
+  test("runs with the requested behavior until it is interrupted", async () => {
     const running = startDraftsync(
       ["sandbox", "--port", "0", "--key", "k1", "--drafts", "7", "--behavior", "updateStatus=204"],
       {
@@ -314,13 +314,13 @@ describe("sandbox", () => {
     expect((await running.ended).code).toBe(130);
   });
 
-  test("a reading that does not exist is refused", async () => {
+  test("rejects an unknown behavior", async () => {
     const { code, stderr } = await run("sandbox", "--behavior", "colour=blue");
     expect(code).toBe(1);
     expect(stderr).toContain("colour");
   });
 
-  test("fault rules that do not fit are refused, each at its line; so are those that are not there", async () => {
+  test("rejects invalid fault rules with their lines, and a missing rules file", async () => {
     await folder.write({
       "faults.yaml": "rules:\n  - { fault: rset }\n  - { fault: reset, tims: 2 }\n",
     });
@@ -339,7 +339,7 @@ test.each([
   { args: ["sandbox", "--processing", "300"], flag: "--processing", example: "500ms" },
   { args: ["reconcile", "--interval", "300"], flag: "--interval", example: "15m" },
   { args: ["apply", "--lock-timeout", "300"], flag: "--lock-timeout", example: "10m" },
-])("$flag without a unit says so", async ({ args, flag, example }) => {
+])("$flag rejects a duration without a unit", async ({ args, flag, example }) => {
   const { code, stderr } = await draftsync(args, { cwd: "/" });
   expect(code).toBe(1);
   expect(stderr).toContain(', not "300", which has no unit');

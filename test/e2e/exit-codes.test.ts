@@ -18,27 +18,27 @@ const { sandbox, proxy, folder, run, apply, start } = useWorkspace({
   files: { "manifests/a.yaml": manifest(3) },
 });
 
-describe("exit codes", () => {
-  test("0 when everything is done, and when there is nothing to do", async () => {
+describe("exit code", () => {
+  test("is 0 when all changes are applied and when there are none", async () => {
     expect((await apply()).code).toBe(0);
     expect((await apply()).code).toBe(0);
   });
 
-  test("2 when changes are pending and that is asked for", async () => {
+  test("is 2 for pending changes with --detailed-exitcode", async () => {
     expect((await run("plan")).code).toBe(0);
     expect((await run("plan", "--detailed-exitcode")).code).toBe(2);
     await apply();
     expect((await run("plan", "--detailed-exitcode")).code).toBe(0);
   });
 
-  test("3 when some operations failed", async () => {
+  test("is 3 when an operation fails", async () => {
     proxy.choose = ({ body }) => (body.includes('"file_id":2') ? { type: "answer", status: 422 } : undefined);
     const { code, stderr } = await apply();
     expect(code).toBe(3);
     expect(stderr).toContain("2 done, 1 failed");
   });
 
-  test("3 when the key is refused in the middle: what was done is kept, and nothing more is sent", async () => {
+  test("is 3 when the key is refused mid-run; completed changes are kept and nothing more is sent", async () => {
     let sent = 0;
     proxy.choose = ({ path }) => {
       sent += 1;
@@ -59,7 +59,7 @@ describe("exit codes", () => {
     expect(sandbox.state().attachments).toHaveLength(3);
   });
 
-  test("4 while something is in doubt, also when nothing else is to be done", async () => {
+  test("is 4 while an operation is in doubt, even if there are no other changes", async () => {
     await folder.write({ "manifests/a.yaml": manifest(0, "publish: true\n") });
     proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);
     const first = await apply();
@@ -71,7 +71,7 @@ describe("exit codes", () => {
     expect(proxy.seen).toEqual(["GET /api/uploads/0", "POST /api/products"]);
   });
 
-  test("5 when a safety limit refuses, with the numbers; the flag overrides it", async () => {
+  test("is 5 when a safety limit refuses with its numbers, and the flag overrides the limit", async () => {
     await folder.write({ "manifests/a.yaml": manifest(20) });
     await apply();
     await folder.write({ "manifests/a.yaml": manifest(5) });
@@ -89,7 +89,7 @@ describe("exit codes", () => {
     expect(sandbox.state().attachments).toEqual([]);
   });
 
-  test("6 when a saved plan is stale, altered, or its local file is another", async () => {
+  test("is 6 when a saved plan is stale, altered, or one of its local files has changed", async () => {
     await folder.write({
       "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../a.glb }]\n",
       "a.glb": "first",
@@ -114,7 +114,7 @@ describe("exit codes", () => {
   });
 
   test.each(["SIGINT", "SIGHUP"] as const)(
-    "130 when interrupted: what was sent is accounted for, and the next run does the rest",
+    "is 130 after an interrupt; every sent request is recorded and the next run does the rest",
     async (signal) => {
       await folder.write({ "manifests/a.yaml": manifest(40) });
       await folder.write({

@@ -14,13 +14,13 @@ describe("explain", () => {
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
   });
 
-  test("accepts a code as messages show it, and prints JSON", async () => {
+  test("accepts a code in brackets and prints JSON", async () => {
     const { code, stdout } = await explain("[Too-Many-Deletes]", "--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ format_version: 1, code: "too-many-deletes", ending: 5 });
   });
 
-  test("lists every code by area if none is given", async () => {
+  test("lists every code by area", async () => {
     const { stdout } = await explain();
     expect(stdout).toContain("\n\nLedger and lock\n");
     expect(stdout).toMatch(/\n {2}yaml-tab {2,}A tab is used for indentation\n/);
@@ -28,7 +28,7 @@ describe("explain", () => {
     expect(stdout.match(/^ {2}[a-z0-9-]+ {2,}\S/gm)).toHaveLength(codes.length);
   });
 
-  test("suggests similar codes for an unknown one", async () => {
+  test("suggests similar codes for an unknown code", async () => {
     const misspelled = await explain("lock-hold");
     expect(misspelled).toMatchObject({ code: 1, stdout: "" });
     expect(misspelled.stderr).toMatch(
@@ -39,7 +39,7 @@ describe("explain", () => {
     expect((await explain("\u001b[31mqqqqqqqq")).stderr).not.toContain("\u001b");
   });
 
-  test("explains the code of a failed command, whose log does not mention explain", async () => {
+  test("explains the code of a failed command, and the failure does not mention explain", async () => {
     const folder = await makeFolder();
     try {
       const { stderr } = await draftsync(["plan"], { cwd: folder.path });

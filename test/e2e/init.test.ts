@@ -25,7 +25,7 @@ afterEach(async () => {
 const at = (...args: string[]) => draftsync(args, { cwd: empty.path, env: npmEnvironment(elsewhere.path) });
 
 describe("init", () => {
-  test("writes what validates, and can be planned and applied at once; and does not write over it", async () => {
+  test("writes a workspace that can be validated, planned and applied, and refuses to overwrite it", async () => {
     expect((await at("init", "shop", "--draft", "48213")).code).toBe(0);
     const inShop = (...args: string[]) => draftsync(args, { cwd: `${empty.path}/shop` });
     expect((await inShop("validate")).code).toBe(0);
@@ -39,7 +39,7 @@ describe("init", () => {
     });
   });
 
-  test("names, for editors, schemas that are there", async () => {
+  test("refers to schemas that exist", async () => {
     await at("init");
     for (const file of ["draftsync.yaml", "manifests/first-draft.yaml"]) {
       const [, schema = ""] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(await empty.read(file)) ?? [];
@@ -48,7 +48,7 @@ describe("init", () => {
     }
   });
 
-  test("for a service, writes no id that an apply would send, and the plan says what is missing", async () => {
+  test("writes no ids that apply would send to a service, and the plan reports that nothing is declared", async () => {
     expect((await at("init", "--base-url", "https://api.example.com", "--draft", "48213")).code).toBe(0);
     const manifest = await empty.read("manifests/first-draft.yaml");
     expect(manifest.match(/^[^#].*$/gm)).toEqual(["draft: 48213"]);
@@ -63,7 +63,7 @@ describe("init", () => {
   test.each([
     { system: "github", file: ".github/workflows/draftsync.yml" },
     { system: "gitlab", file: ".gitlab-ci.yml" },
-  ])("writes the pipeline for $system as the example has it", async ({ system, file }) => {
+  ])("writes the pipeline for $system exactly as the example has it", async ({ system, file }) => {
     const packed = await packDraftsync(elsewhere);
     const args = ["--base-url", "https://api.example.com", "--pipeline", system, "--package", packed];
     const { code, stderr } = await at("init", ...args);
@@ -123,11 +123,11 @@ describe("init", () => {
 
   test.each([
     { name: "nothing", args: [], code: "package-missing" },
-    { name: "a name of a registry", args: ["--package", "draftsync@0.1.0"], code: "invalid-flag" },
+    { name: "a package name from a registry", args: ["--package", "draftsync@0.1.0"], code: "invalid-flag" },
     { name: "a branch", args: ["--package", "github:owner/draftsync#main"], code: "invalid-flag" },
-    { name: "a file that is missing", args: ["--package", "gone.tgz"], code: "package-unusable" },
+    { name: "a missing file", args: ["--package", "gone.tgz"], code: "package-unusable" },
     {
-      name: "a package of a different name",
+      name: "a package with a different name",
       args: ["--package", "other-1.0.0.tgz"],
       code: "package-unusable",
     },
@@ -142,7 +142,7 @@ describe("init", () => {
     expect(await readdir(empty.path)).toEqual([]);
   });
 
-  test("refuses a pipeline in a folder that is not the root of its repository", async () => {
+  test("refuses a pipeline outside the root of its repository", async () => {
     await empty.write({ ".git/HEAD": "ref: refs/heads/main\n" });
     const args = ["init", "shop", "--base-url", "https://api.example.com", "--pipeline", "github"];
     const refused = await at(...args, "--package", "gone.tgz");
@@ -155,12 +155,12 @@ describe("init", () => {
     ["--workspace", "My Shop"],
     ["--base-url", "example.com"],
     ["--pipeline", "jenkins"],
-  ])("%s %s is refused before anything is written", async (flag, value) => {
+  ])("rejects %s %s before anything is written", async (flag, value) => {
     expect((await at("init", flag, value)).code).toBe(1);
     expect(await readdir(empty.path)).toEqual([]);
   });
 
-  test("leaves nothing when it is interrupted between two questions", async () => {
+  test("writes nothing when it is interrupted between two questions", async () => {
     const child = await startOnScreen(["init"], { cwd: empty.path, columns: 100 });
     const asks = (question: string) => child.until((lines) => lines.some((line) => line.includes(question)));
     await asks("Workspace name");

@@ -35,7 +35,7 @@ beforeEach(async () => {
   });
 });
 
-test("a plan is applied, and the next one is empty", async () => {
+test("apply applies a plan, and the next plan is empty", async () => {
   const events: string[] = [];
   const onEvent = ({ type }: { readonly type: string }) => void events.push(type);
   const report = await workspace.apply(await workspace.plan(), { newLedger: true, onEvent });
@@ -46,14 +46,14 @@ test("a plan is applied, and the next one is empty", async () => {
   expect(await workspace.apply(next)).toEqual({ status: "done", diagnostics: [] });
 });
 
-test("a new ledger publishes nothing unless it is confirmed", async () => {
+test("a new ledger publishes nothing without newLedger", async () => {
   const report = await workspace.apply(await workspace.plan());
   expect(report).toMatchObject({ status: "refused", totals: { done: 2 } });
   expect(report.diagnostics.map(({ code }) => code)).toEqual(["new-ledger"]);
   expect(sandbox.state().products).toEqual([]);
 });
 
-test("files of a draft that is no longer declared are deleted with consent only", async () => {
+test("files of a draft that is no longer declared are deleted only with removeDrafts", async () => {
   await workspace.apply(await workspace.plan(), { newLedger: true });
   await writeDrafts(dragon);
   const plan = await workspace.plan();
@@ -66,7 +66,7 @@ test("files of a draft that is no longer declared are deleted with consent only"
   expect(sandbox.state().attachments).toHaveLength(1);
 });
 
-test("a plan that a program changed, and one that is stale, are refused", async () => {
+test("apply refuses an altered plan and a stale plan", async () => {
   const plan = await workspace.plan();
   const altered: Plan = { ...plan, changes: plan.changes.slice(0, 1) };
   await expect(workspace.apply(altered)).rejects.toMatchObject({ code: "plan-altered" });
@@ -79,7 +79,7 @@ test("a plan that a program changed, and one that is stale, are refused", async 
   await expect(workspace.apply(stale)).rejects.toMatchObject({ code: "plan-stale" });
 });
 
-test("an apply refuses while another process holds the lock", async () => {
+test("apply refuses while another process holds the lock", async () => {
   const plan = await workspace.plan();
   const location = join(folder.path, ".draftsync/state.db");
   const ledger = await openLedger({ location, clock: systemClock });
@@ -90,7 +90,7 @@ test("an apply refuses while another process holds the lock", async () => {
   expect(await workspace.apply(plan, { newLedger: true })).toMatchObject({ status: "done" });
 });
 
-test("a signal interrupts an apply between two operations, and the next one continues", async () => {
+test("a signal interrupts apply between two operations, and the next apply continues", async () => {
   const plan = await workspace.plan();
   const interrupt = new AbortController();
   const onEvent = ({ type }: { readonly type: string }) => {
@@ -102,7 +102,7 @@ test("a signal interrupts an apply between two operations, and the next one cont
   expect(sandbox.state()).toMatchObject({ attachments: { length: 2 }, products: { length: 1 } });
 });
 
-test("close interrupts what is under way, and nothing starts afterwards", async () => {
+test("close interrupts a running apply, and the workspace accepts nothing afterwards", async () => {
   const plan = await workspace.plan();
   let closed: Promise<void> | undefined;
   const onEvent = ({ type }: { readonly type: string }) => {
@@ -120,18 +120,18 @@ test.each([
   [{ removeDrafts: "false" }, "removeDrafts"],
   [{ newLedger: "no" }, "newLedger"],
   [{ maxCalls: 0 }, "maxCalls"],
-])("an option of the wrong kind is refused: %j", async (options, name) => {
+])("apply rejects an invalid option: %j", async (options, name) => {
   const plan = await workspace.plan();
   const given: object = options;
   await expect(workspace.apply(plan, given)).rejects.toThrow(`option ${name}: `);
   expect(sandbox.state().attachments).toEqual([]);
 });
 
-test("an empty list of targets is not everything", async () => {
+test("plan rejects an empty list of targets", async () => {
   await expect(workspace.plan({ targets: [] })).rejects.toThrow("leave it out to plan everything");
 });
 
-test("an exception of a handler comes at the end, and leaves nothing in doubt", async () => {
+test("an exception in an event handler is thrown at the end and leaves nothing in doubt", async () => {
   const onEvent = ({ type }: { readonly type: string }) => {
     if (type === "call_finished") throw new Error("handler");
   };
@@ -140,7 +140,7 @@ test("an exception of a handler comes at the end, and leaves nothing in doubt", 
   expect((await workspace.plan()).changes).toEqual([]);
 });
 
-test("drift reports what was changed elsewhere", async () => {
+test("drift reports changes made outside draftsync", async () => {
   await workspace.apply(await workspace.plan(), { newLedger: true });
   const place = { draftId: 2, kind: "promotional_file", fileId: 9 } as const;
   sandbox.detach(place);
@@ -148,7 +148,7 @@ test("drift reports what was changed elsewhere", async () => {
   expect(drift).toMatchObject([{ address: "drafts/2/promotional_files/9", type: "gone" }]);
 });
 
-test("mistakes in manifests are thrown with their lines, and nothing is written over a good manifest", async () => {
+test("manifest errors are thrown with their lines, and writeManifest keeps a good manifest", async () => {
   const path = join(folder.path, "manifests/a.yaml");
   const before = await readFile(path, "utf8");
   expect(await writeManifest(path, [dragon, tower])).toBe(false);
@@ -166,7 +166,7 @@ test("mistakes in manifests are thrown with their lines, and nothing is written 
   await expect(workspace.plan()).rejects.toMatchObject({ name: "DiagnosticsError" });
 });
 
-test("the example policy refuses a plan that breaks its rules, and names each", async () => {
+test("the example policy refuses a plan that breaks its rules and names each violation", async () => {
   const check = (plan: Plan) => {
     const script = join(repository, "examples/policy/check-plan.mjs");
     return spawnSync(process.execPath, [script], { input: JSON.stringify(plan), encoding: "utf8" });

@@ -7,7 +7,7 @@ import { startSandbox } from "../../src/sandbox/server.ts";
 import { makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
-test("the compiled library sends calls within the bound that its ledger keeps", async () => {
+test("the compiled library sends calls and stores its rate reservations in the ledger", async () => {
   const arrivals: RequestLogEntry[] = [];
   const key = "canary-key-5b1d";
   const sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });

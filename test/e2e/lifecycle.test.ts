@@ -111,8 +111,8 @@ async function expectNoChanges(): Promise<void> {
 /** A plan without how long ago things were confirmed. */
 const ageless = (text: string) => text.replaceAll(/just now|\d+ (s|min) ago/g, "a while ago");
 
-describe("plan, apply, edit, plan, apply, plan", () => {
-  test("the first plan shows everything to create, and sends nothing", async () => {
+describe("plan, apply, edit, plan and apply", () => {
+  test("the first plan shows every create and sends nothing", async () => {
     const plan = await run("plan", "--detailed-exitcode");
     expect(plan.stderr).toMatch(/^note: there is no ledger at .*state\.db yet\n\n$/);
     expect(plan.code).toBe(2);
@@ -120,7 +120,7 @@ describe("plan, apply, edit, plan, apply, plan", () => {
     await expect(plan.stdout).toMatchFileSnapshot("../golden/lifecycle-1.plan.txt");
   });
 
-  test("the first apply sends what is written, no more and no less", async () => {
+  test("the first apply sends exactly the expected requests", async () => {
     const applied = await run("apply", "--auto-approve");
     expect(applied.stderr).toContain("Applied: 9 done.");
     expect(applied.code).toBe(0);
@@ -128,9 +128,9 @@ describe("plan, apply, edit, plan, apply, plan", () => {
     expect(sandbox.state().products).toHaveLength(2);
   });
 
-  test("planned and applied again there is nothing to do, and nothing is sent", expectNoChanges);
+  test("a second plan and apply find no changes and send nothing", expectNoChanges);
 
-  test("after an edit the plan shows every other action", async () => {
+  test("the plan after an edit shows every other action", async () => {
     await folder.remove("files/tree.obj");
     await folder.write({
       "manifests/dragon.yaml": dragonLater,
@@ -145,23 +145,23 @@ describe("plan, apply, edit, plan, apply, plan", () => {
     expect(ageless(shown.stdout)).toBe(ageless(plan.stdout));
   });
 
-  test("the saved plan is applied as shown", async () => {
+  test("apply of the saved plan sends exactly the expected requests", async () => {
     const applied = await run("apply", "plan.json", "--auto-approve");
     expect(applied.stderr).toContain("Applied: 8 done.");
     expect(applied.code).toBe(0);
     await expect(formatWire(arrivals)).toMatchFileSnapshot("../golden/lifecycle-2.http");
   });
 
-  test("there is nothing more to do", expectNoChanges);
+  test("another plan and apply find no changes and send nothing", expectNoChanges);
 
-  test("a saved plan applies once", async () => {
+  test("a saved plan is applied only once", async () => {
     const again = await run("apply", "plan.json", "--auto-approve");
     expect(again.code).toBe(0);
     expect(again.stderr).toContain("Nothing to do: this plan was applied completely");
     expect(arrivals).toEqual([]);
   });
 
-  test("the service holds what the manifests ask for", () => {
+  test("the service has what the manifests declare", () => {
     const held = sandbox
       .state()
       .attachments.map(({ draftId, kind, fileId, ...rest }) => ({ draftId, kind, fileId, ...rest }));
@@ -172,7 +172,7 @@ describe("plan, apply, edit, plan, apply, plan", () => {
     expect(sandbox.state().products).toHaveLength(3);
   });
 
-  test("the key is nowhere in what was written", async () => {
+  test("the key is in no file and no output", async () => {
     const exported = await run("state", "export");
     expect(exported.code).toBe(0);
     expect(`${exported.stdout}${await folder.read("plan.json")}`).not.toContain(key);

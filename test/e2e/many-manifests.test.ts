@@ -37,7 +37,7 @@ const twice = (draft: string) =>
 const cacheHome = () => join(folder.path, "cache");
 const validate = () => draftsync(["validate"], { cwd: folder.path, env: { XDG_CACHE_HOME: cacheHome() } });
 
-test("many manifests are parsed once; a changed one is parsed again", async () => {
+test("many manifests are parsed once, and a changed manifest is parsed again", async () => {
   const valid = { code: 0, stdout: expect.stringContaining("2,100 drafts, 2,100 attachments") };
   expect(await validate()).toMatchObject(valid);
   const [name = ""] = readdirSync(join(cacheHome(), "draftsync"));
@@ -59,7 +59,7 @@ test("many manifests are parsed once; a changed one is parsed again", async () =
   expect(await validate()).toMatchObject(valid);
 });
 
-test("a program with other rules and the same modification times does not use what is kept", async () => {
+test("a program with different rules and the same modification times ignores the parse cache", async () => {
   const copy = await makeFolder({});
   onTestFinished(() => copy.dispose());
   const program = join(copy.path, "program");
@@ -83,6 +83,6 @@ test("a program with other rules and the same modification times does not use wh
   expect((await startShell(other, options).ended).stderr).toContain("is no known one ");
 });
 
-test("a workspace holds nothing of what is kept", () => {
+test("the parse cache is not stored in the workspace", () => {
   expect(existsSync(join(folder.path, ".draftsync"))).toBe(false);
 });

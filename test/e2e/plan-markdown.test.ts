@@ -25,7 +25,7 @@ service: { base_url: https://api.example.com }
 afterAll(() => folder.dispose());
 
 describe("--format markdown", () => {
-  test("plan and show write the same comment, which mentions nobody", async () => {
+  test("prints the same comment for plan and show, and mentions no user", async () => {
     const planned = await run("plan", "--out", "plan.json", "--format", "markdown");
     const shown = await run("show", "plan.json", "--format", "markdown");
     expect([planned.code, shown.code]).toEqual([0, 0]);
@@ -42,7 +42,7 @@ describe("--format markdown", () => {
     expect(elements.filter(({ text }) => text.includes("@team")).length).toBeGreaterThan(200);
   });
 
-  test("--max-chars shortens it, and it says so", async () => {
+  test("--max-chars shortens the comment and says so", async () => {
     await run("plan", "--out", "plan.json");
     const { stdout } = await run("show", "plan.json", "--format", "markdown", "--max-chars", "5000");
     expect(stdout.length).toBeLessThanOrEqual(5_000);
@@ -67,7 +67,7 @@ describe("--format markdown", () => {
     }
   });
 
-  test("a plan without changes is one line and its reason", async () => {
+  test("prints one line and its reason for a plan without changes", async () => {
     const empty = await makeFolder({
       "draftsync.yaml": "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com }\n",
       "manifests/a.yaml": "draft: 1\nproduct_files: []\n",

@@ -34,7 +34,7 @@ beforeEach(async () => {
   cpSync(origin.path, folder.path, { recursive: true });
 });
 
-test("a manifest with the other ending is the same manifest", async () => {
+test("a manifest renamed to the other extension is the same manifest", async () => {
   renameSync(at("manifests/shop/lantern.yaml"), at("manifests/shop/lantern.yml"));
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
@@ -47,10 +47,10 @@ test("a manifest that no pattern matches any more is named", async () => {
   expect(stdout + stderr).toContain("[manifest-unmatched]");
 });
 
-describe("no plan is made, and the message says what to correct, when", () => {
+describe("apply stops with a message that names the cause when", () => {
   test.each([
     {
-      name: "a folder of a pattern was renamed",
+      name: "a folder in a pattern was renamed",
       change: () => {
         configure("manifests/*.yaml", "manifests/shop/*.yaml");
         renameSync(at("manifests/shop"), at("manifests/shops"));
@@ -58,7 +58,7 @@ describe("no plan is made, and the message says what to correct, when", () => {
       says: ['The folder "manifests/shop"', "draftsync.yaml:6:5", 'Did you mean "manifests/shops"?'],
     },
     {
-      name: "a link to a folder leads nowhere any more",
+      name: "a link to a folder is broken",
       change: () => {
         renameSync(at("manifests/shop"), at("shop"));
         symlinkSync("../elsewhere", at("manifests/shop"));
@@ -71,7 +71,7 @@ describe("no plan is made, and the message says what to correct, when", () => {
       says: ["manifests/shop/lantern.yaml:1:1", "[empty-file]"],
     },
     {
-      name: "a folder has the place of a manifest",
+      name: "a folder has the name of a manifest",
       change: () => {
         renameSync(at("manifests/shop/lantern.yaml"), at("lantern"));
         mkdirSync(at("manifests/shop/lantern.yaml"));
@@ -91,7 +91,7 @@ describe("no plan is made, and the message says what to correct, when", () => {
   });
 });
 
-test("a description with U+0085 is updated, and deletes nothing", async () => {
+test("a description with U+0085 is updated and deletes nothing", async () => {
   writeFileSync(at("manifests/dragon.yaml"), dragon.replace("Dragon", "Dragon\u0085Sea"));
   const { stdout } = await run("plan", "--format", "json");
   const { changes } = JSON.parse(stdout);
@@ -100,7 +100,7 @@ test("a description with U+0085 is updated, and deletes nothing", async () => {
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
 
-test("a duplicate whose name is written in another Unicode form is not made again", async () => {
+test("a duplicate renamed to another Unicode form is not copied again", async () => {
   const duplicates = (form: "NFC" | "NFD") =>
     writeFileSync(
       at("manifests/copies.yaml"),
@@ -112,7 +112,7 @@ test("a duplicate whose name is written in another Unicode form is not made agai
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
 
-test("too few file descriptors are not reported as missing permissions", async () => {
+test("too few file descriptors are not reported as a permission problem", async () => {
   const planWith = (limit: number) =>
     startShell(`ulimit -n ${limit}; $draftsync plan`, { cwd: folder.path }).ended;
   // How many Node itself needs differs between its versions: the test looks for the highest limit that is too low.
@@ -129,7 +129,7 @@ test("too few file descriptors are not reported as missing permissions", async (
   expect(output).not.toMatch(/permission|readable and writable/i);
 });
 
-test("a config with a misspelled sandbox gets a suggestion", async () => {
+test("a misspelled sandbox in the config gets a suggestion", async () => {
   writeFileSync(
     at("draftsync.yaml"),
     readFileSync(at("draftsync.yaml"), "utf8").replace("sandbox", "sandbx"),

@@ -69,7 +69,7 @@ async function makeSource(root: string, source: string, size: number) {
   return { content, file: { source, sha256, size } };
 }
 
-describe("the client at the sandbox", () => {
+describe("client with the sandbox", () => {
   it.each(["product_files", "promotional_files"] as const)(
     "attaches, updates, probes and detaches %s",
     async (kind) => {
@@ -156,7 +156,7 @@ describe("the client at the sandbox", () => {
     expect(JSON.stringify(arrivals.filter((arrival) => arrival.side === "storage"))).not.toContain("Token");
   });
 
-  it("outlives credentials that expire in the middle of a large upload", async () => {
+  it("renews credentials that expire during a large upload", async () => {
     // Time passes by the parts that arrive: five of 20 s, while the first credentials are good for 90 s.
     let later = 0;
     const arrivals: RequestLogEntry[] = [];
@@ -177,7 +177,7 @@ describe("the client at the sandbox", () => {
     expect(asked.length).toBeGreaterThan(1);
   });
 
-  it("waits for many uploads in few calls, and ends with one that there is none", async () => {
+  it("waits for many uploads with few calls and reports an unknown upload", async () => {
     const { service, arrivals } = await setUp({ sandbox: { uploadProcessingMs: 0 } });
     const created = await Promise.all(
       Array.from({ length: 60 }, (_, index) => service.createUpload(`preloaded/${index}`, write)),
@@ -208,7 +208,7 @@ describe("the client at the sandbox", () => {
     expect(await service.detach(target, write)).toMatchObject({ outcome: "done" });
   });
 
-  it("publishes and reads a product at a service that omits relationships", async () => {
+  it("publishes and reads a product when the service omits relationships", async () => {
     const { service } = await setUp({ sandbox: { behavior: { relationships: "omitted" } } });
     const published = await service.publish(48213, write);
     expect(published).toMatchObject({ outcome: "done" });
@@ -216,7 +216,7 @@ describe("the client at the sandbox", () => {
     expect(await service.getProduct(productId, [], signal)).toMatchObject({ outcome: "done" });
   });
 
-  it("does not find a product that the service does not know", async () => {
+  it("reports a product that the service does not know as gone", async () => {
     const { service } = await setUp({ sandbox: { behavior: { unknownProducts: "missing" } } });
     expect(await service.getProduct(771200, [], signal)).toMatchObject({
       outcome: "rejected",
@@ -224,7 +224,7 @@ describe("the client at the sandbox", () => {
     });
   });
 
-  it("keeps every error object of a refusal", async () => {
+  it("returns every error object of a refusal", async () => {
     const { service } = await setUp({ sandbox: { files: [1] } });
     const result = await service.attach({ draftId: 1, kind: "product_files", fileId: 2 }, {}, write);
     expect(result).toMatchObject({
@@ -233,13 +233,13 @@ describe("the client at the sandbox", () => {
     });
   });
 
-  it("has a sentence for a wrong key", async () => {
+  it("returns a refused key as an error that stops the run", async () => {
     const { service } = await setUp({ service: { apiKey: "another-key" } });
     const result = await service.publish(1, write);
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "unauthorized", stops: "run" } });
   });
 
-  it("never meets a 429 at a server that counts, and stays within the bound at the server", async () => {
+  it("never exceeds the rate limit of the server", async () => {
     const rate = { limit: 10, windowMs: 1000 };
     const { service, arrivals } = await setUp({ sandbox: { rate }, service: { rate } });
     const results = await Promise.all(

@@ -88,7 +88,7 @@ function node(args: readonly string[], cwd = folder.path): Promise<Said> {
 const draftsync = (args: readonly string[], workspace = "workspace") =>
   node([join(chunks, "../cli/main.js"), ...args], join(folder.path, workspace));
 
-test("an installed package plans, reports mistakes, explains and helps, and never writes to its folder", async () => {
+test("an installed package plans, reports manifest errors, explains codes and prints help without writing to its folder", async () => {
   const before = await contentOf(chunks);
   const [plan, broken, explained, help] = await Promise.all([
     draftsync(["plan", "--detailed-exitcode"]),
@@ -108,7 +108,7 @@ test("an installed package finds its dependencies through links when its output 
   expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("9900011") });
 });
 
-test("a defect is traced to a function and a line", async () => {
+test("the stack trace of a defect names a function and a line", async () => {
   const main = pathToFileURL(join(chunks, "../cli/main.js")).href;
   const code = `process.argv.splice(1, Infinity, "main", "schema", "config");
     process.env.DRAFTSYNC_DEBUG = "1";

@@ -52,7 +52,7 @@ async function expectMadeGood(): Promise<void> {
 }
 
 test.each([1, 60, 250])(
-  "killed at request %i: the ledger knows all that were sent, and what is reported is stored",
+  "after a kill at request %i, the ledger has every sent request and everything that was reported",
   async (last) => {
     const running = start(apply);
     proxy.choose = () => {
@@ -71,7 +71,7 @@ test.each([1, 60, 250])(
   },
 );
 
-test("a disk that is full in the middle of it: what was sent and not recorded is in the recovery log", async () => {
+test("after the disk fills up mid-run, the recovery log has what was sent and not recorded", async () => {
   const ended = await draftsync(apply, { ...options(), maxFileBytes: 400 });
   expect([3, 4]).toContain(ended.code);
   expect(proxy.seen.length).toBeGreaterThan(0);

@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => elsewhere.close());
 
-test("every command that calls the service refuses to send the key to an address that is not the ledger's", async () => {
+test("every command that calls the service refuses to send the key to an address that differs from the ledger's", async () => {
   expect((await apply()).code).toBe(0);
   const { "draftsync.yaml": own } = config();
   await folder.write({ "draftsync.yaml": own.replace(/base_url: .*/, `base_url: ${elsewhere.url}`) });

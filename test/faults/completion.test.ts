@@ -39,14 +39,14 @@ const offered = async (...words: string[]) => {
   return ended.stdout.split("\n").slice(1, -1);
 };
 
-describe("what is offered", () => {
-  test("commands, with what they do; not the one that completes", async () => {
+describe("completion candidates", () => {
+  test("include every command with its description, except the completion command itself", async () => {
     const commands = await offered("");
     expect(commands).toContain("explain\texplain an error code, and what to do");
     expect(commands.join("\n")).not.toContain("__complete");
   });
 
-  test("the values of flags", async () => {
+  test("include the values of a flag", async () => {
     expect(await offered("plan", "--refresh", "")).toEqual(["none", "budget", "full"]);
     expect(await offered("doctor", "--kind", "pro")).toEqual(["product_files", "promotional_files"]);
     expect(await offered("explain", "yaml-t")).toEqual([
@@ -55,7 +55,7 @@ describe("what is offered", () => {
     ]);
   });
 
-  test("addresses that manifests ask for, and after an apply those that are recorded", async () => {
+  test("include addresses in the manifests and, after an apply, recorded addresses", async () => {
     expect(await offered("plan", "--target", "drafts/7/pro")).toEqual([
       "drafts/7/product",
       `drafts/7/product_files/source:files/${hostile}.obj`,
@@ -78,7 +78,7 @@ describe("what is offered", () => {
     }
   });
 
-  test("nothing, and no word of it, where something is wrong; and nothing is made", async () => {
+  test("are empty, without an error or a new file, when the config or the ledger cannot be read", async () => {
     const broken = await makeFolder({ "draftsync.yaml": "version: [1\n" });
     try {
       const words = ["__complete", "zsh", "--", "plan", "--target", ""];
@@ -95,7 +95,7 @@ describe("what is offered", () => {
   });
 });
 
-describe("bash, without a terminal", () => {
+describe("bash completion without a terminal", () => {
   /** What the function of the script puts into COMPREPLY for a line. */
   const replies = (line: string) =>
     execFileSync(
@@ -117,7 +117,7 @@ describe("bash, without a terminal", () => {
       .split("\n")
       .slice(0, -1);
 
-  test("is given what follows the last break, since it keeps what is before", () => {
+  test("returns only the text after the last word break, because bash keeps the text before it", () => {
     expect(replies("draftsync plan --format=t")).toEqual(["text"]);
     expect(replies("draftsync plan --target drafts/7/product_files/source:files/pl")).toEqual([
       "files/plain=1:2.obj",
@@ -146,7 +146,7 @@ const typed = [
   { keys: "draftsync apply files/lo\t", args: ["apply", "files/local.json"] },
 ];
 
-describe.each(["bash", "zsh", "fish"] satisfies ShellName[])("%s", (shell) => {
+describe.each(["bash", "zsh", "fish"] satisfies ShellName[])("completion in %s", (shell) => {
   const note = skipNote(shell);
 
   test.skipIf(note !== "").each(typed)(`completes $keys${note}`, async ({ keys, args }) => {

@@ -17,7 +17,7 @@ async function cloneBuilt(folder: string): Promise<void> {
   await symlink(`${repository}node_modules`, join(folder, "node_modules"));
 }
 
-test("on a fresh clone the demo plans, applies, and finds nothing left to do", async () => {
+test("the demo plans and applies on a fresh clone, and the next plan is empty", async () => {
   const folder = await makeFolder();
   try {
     await cloneBuilt(folder.path);

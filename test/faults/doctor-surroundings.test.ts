@@ -51,7 +51,7 @@ async function doctorWith(service: string, env: Record<string, string> = {}, mor
   return doctor(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
 }
 
-describe("TLS", () => {
+describe("doctor with TLS", () => {
   test.each([
     { name: "expired", certificate: expiredSigned, ca: "", finds: "failed tls-expired" },
     { name: "of an unknown authority", certificate: selfSigned, ca: "", finds: "failed tls-untrusted" },
@@ -61,7 +61,7 @@ describe("TLS", () => {
       ca: "certs/example.pem",
       finds: "failed tls-wrong-host",
     },
-  ])("a certificate that is $name fails, and nothing is sent", async ({ certificate, ca, finds }) => {
+  ])("reports a certificate that is $name, and sends nothing", async ({ certificate, ca, finds }) => {
     const url = `https://localhost:${await startTls(certificate)}`;
     const trusting = ca === "" ? "" : `, ca_file: ${ca}`;
     const { code, found } = await doctorWith(`base_url: "${url}"${trusting}`);
@@ -71,7 +71,7 @@ describe("TLS", () => {
     });
   });
 
-  test("a certificate of an authority in ca_file passes with its name, expiry and TLS version", async () => {
+  test("reports the name, expiry and TLS version of a certificate that ca_file trusts", async () => {
     const url = `https://localhost:${await startTls(selfSigned)}`;
     const { code, found, view } = await doctorWith(`base_url: "${url}", ca_file: certs/own.pem`);
     expect({ code, tls: found.tls, authorities: found.ca_file }).toEqual({
@@ -88,8 +88,8 @@ describe("TLS", () => {
   });
 });
 
-describe("a proxy", () => {
-  test("is named without its password, and the service behind it is checked", async () => {
+describe("doctor with a proxy", () => {
+  test("names the proxy without its password and checks the service behind it", async () => {
     const proxy = await startConnectProxy(await startTls(exampleSigned));
     closers.push(() => proxy.close());
     const HTTPS_PROXY = proxy.url.replace("//", "//ann:hunter2@");
@@ -103,7 +103,7 @@ describe("a proxy", () => {
     expect(JSON.stringify(view) + stderr).not.toContain("hunter2");
   });
 
-  test("that refuses or is not valid fails the check that it affects", async () => {
+  test("reports a proxy that refuses the connection or has an invalid address", async () => {
     const proxy = await startConnectProxy(1, 403);
     closers.push(() => proxy.close());
     const given = "base_url: https://service.example";
@@ -118,8 +118,8 @@ describe("a proxy", () => {
   });
 });
 
-describe("a missing or invalid setting", () => {
-  test("checks the given address without a config, and writes nothing", async () => {
+describe("doctor with a missing or invalid setting", () => {
+  test("checks the address of --base-url without a config, and writes nothing", async () => {
     const empty = await makeFolder();
     const options = { cwd: empty.path, env: { DRAFTSYNC_API_KEY: key } };
     const { code, found } = await doctor(["--base-url", sandbox.url], options);
@@ -154,7 +154,7 @@ describe("a missing or invalid setting", () => {
     expect(JSON.stringify(view)).not.toContain("two words");
   });
 
-  test("warns about a key file that others can read", async () => {
+  test("warns about a key file that other users can read", async () => {
     await folder.write({ "key.txt": `${key}\n` });
     const given = `base_url: "${sandbox.url}", api_key_file: key.txt`;
     const { code, found } = await doctorWith(given, { DRAFTSYNC_API_KEY: "" });
@@ -169,8 +169,8 @@ describe("a missing or invalid setting", () => {
   });
 });
 
-describe("the ledger", () => {
-  test("that cannot be opened prevents calls, because it keeps the rate limit", async () => {
+describe("doctor with an unusable ledger", () => {
+  test("makes no call, because the ledger keeps the rate limit", async () => {
     await folder.write({ "broken.db": "no ledger at all, but a text that is long enough to be checked" });
     const { code, found, view } = await doctorWith(`base_url: "${sandbox.url}"`, {}, [
       "--state",
@@ -180,7 +180,7 @@ describe("the ledger", () => {
     expect(found).toMatchObject({ ledger: "failed ledger-unusable", address: "skipped check-skipped" });
   });
 
-  test("of a different service prevents sending the key", async () => {
+  test("makes no call with the key if the ledger belongs to a different service", async () => {
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" });
     const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
     expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
@@ -194,8 +194,8 @@ describe("the ledger", () => {
   });
 });
 
-describe("a service that does not respond", () => {
-  test("is reported with a hint and the skipped checks", async () => {
+describe("doctor with a service that does not respond", () => {
+  test("reports the failure with a hint and the skipped checks", async () => {
     const url = `http://127.0.0.1:${await unusedPort()}`;
     const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
     const { code, stdout } = await draftsync(["doctor", "--base-url", url, "--state", "gone.db"], options);
@@ -204,7 +204,7 @@ describe("a service that does not respond", () => {
     expect(stdout).toMatch(/skipped +key accepted +the service was not reached/);
   });
 
-  test("can be interrupted with a report and the exit code of the interrupt", async () => {
+  test("prints a report after an interrupt and exits with 130", async () => {
     let arrived = () => {};
     const firstCall = new Promise<void>((done) => {
       arrived = done;

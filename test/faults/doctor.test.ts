@@ -37,8 +37,8 @@ const run = (args: readonly string[] = []) =>
 const held = () => sandbox.state().attachments[0]?.attributes;
 const lines = () => arrivals.map(({ method, path }) => `${method} ${path}`);
 
-describe("a service that follows the document", () => {
-  test("passes with six read calls and needs no setting", async () => {
+describe("doctor with a service that follows the document", () => {
+  test("passes with six read calls and suggests no setting", async () => {
     await start();
     const { code, view, found, stderr } = await run();
     expect(found).toMatchObject(usual);
@@ -48,7 +48,7 @@ describe("a service that follows the document", () => {
     expect(stderr).toContain("Created a new ledger at");
   });
 
-  test("gets one call with a random key", async () => {
+  test("makes one call with a random key", async () => {
     const keys: string[] = [];
     const { startRawServer, answer } = await import("../unit/service/support/raw-server.ts");
     await start();
@@ -85,7 +85,7 @@ describe("a service that follows the document", () => {
     expect((await draftsync(["state", "list"], { cwd: folder.path })).stdout).not.toContain("9900011");
   });
 
-  test("has the whole description of a promotional file printed after the first probe", async () => {
+  test("prints the whole description of a promotional file after the first probe", async () => {
     await start();
     const description = `${"A sea serpent at dusk. ".repeat(20)}\u001b[2J`;
     sandbox.attach({ draftId: 48213, kind: "promotional_file", fileId: 7 }, { description });
@@ -96,7 +96,7 @@ describe("a service that follows the document", () => {
     expect(stderr).not.toContain("\u001b");
   });
 
-  test("is reported as text with the default settings", async () => {
+  test("reports in text that the default settings fit", async () => {
     await start();
     const { code, stdout } = await draftsync(["doctor"], {
       cwd: folder.path,
@@ -107,7 +107,7 @@ describe("a service that follows the document", () => {
     expect(stdout).toContain("The default settings fit.");
   });
 
-  test("does not say that the settings fit when checks failed", async () => {
+  test("does not report that the settings fit when checks failed", async () => {
     await start();
     const { code, stdout } = await draftsync(["doctor"], {
       cwd: folder.path,
@@ -118,7 +118,7 @@ describe("a service that follows the document", () => {
   });
 });
 
-describe("other behavior of a service", () => {
+describe("doctor with a service that behaves differently", () => {
   const rows: { behavior: Partial<Behavior>; finds: Record<string, string>; calls: number; code?: number }[] =
     [
       { behavior: { dataId: "other" }, finds: { data_id: "ok data-id-is-other" }, calls: 10 },
@@ -134,7 +134,7 @@ describe("other behavior of a service", () => {
         calls: 10,
       },
     ];
-  test.each(rows)("$behavior", async ({ behavior, finds, calls, code = 0 }) => {
+  test.each(rows)("reports $behavior", async ({ behavior, finds, calls, code = 0 }) => {
     await start({ behavior });
     const ended = await run(probing);
     const unchecked = Object.fromEntries(
@@ -145,24 +145,24 @@ describe("other behavior of a service", () => {
     expect(held()).toEqual(attributes);
   });
 
-  test("a refused list of uploads suggests to read them one by one", async () => {
+  test("suggests reading uploads one by one when the list of uploads is refused", async () => {
     await start({ behavior: { uploadsQuery: "ids" } });
     expect((await run()).view.settings).toEqual({ profile: { uploads_query: null } });
   });
 
-  test("the parameter in the config is checked", async () => {
+  test("checks the uploads_query of the config", async () => {
     await start({ behavior: { uploadsQuery: "ids" } }, ", profile: { uploads_query: ids }");
     const { found, view } = await run();
     expect(found).toMatchObject(usual);
     expect(view.settings).toEqual({ profile: { uploads_query: "ids" } });
   });
 
-  test("a filter that works but is turned off suggests the default", async () => {
+  test("suggests the default when a working filter is turned off", async () => {
     await start({}, ", profile: { uploads_query: null }");
     expect((await run()).view.settings).toEqual({ profile: { uploads_query: "filter[id]" } });
   });
 
-  test("strict media types suggest a content_type without parameters", async () => {
+  test("suggests a content_type without parameters when media types are strict", async () => {
     const given = ', profile: { content_type: "application/vnd.api+json; charset=utf-8" }';
     await start({ behavior: { mediaTypes: "strict" } }, given);
     const { found, view } = await run();
@@ -170,7 +170,7 @@ describe("other behavior of a service", () => {
     expect(view.settings).toEqual({ profile: { content_type: "application/vnd.api+json" } });
   });
 
-  test("a lower announced rate limit is suggested, and the calls stay below it", async () => {
+  test("suggests the announced rate limit if it is lower, and stays below it", async () => {
     await start({ rate: { limit: 3, windowMs: 1000 } });
     const { found, view } = await run();
     expect(found.rate).toBe("warning rate-too-high");
@@ -178,7 +178,7 @@ describe("other behavior of a service", () => {
     expect(arrivals.map(({ status }) => status)).not.toContain(429);
   });
 
-  test("a refused data.type is a warning without a suggestion", async () => {
+  test("warns about a refused data.type without a suggestion", async () => {
     await start({}, ", profile: { types: { product_file: asset_file } }");
     const { found, view } = await run(probing);
     expect(found.probe).toBe("warning probe-refused");
@@ -186,8 +186,8 @@ describe("other behavior of a service", () => {
   });
 });
 
-describe("a service that a probe changes", () => {
-  test("fails after one probe that clears a file that is not recorded", async () => {
+describe("doctor with a service that a probe changes", () => {
+  test("fails after one probe that clears a file not in the ledger", async () => {
     await start({ behavior: { probe: "clears" } });
     const { code, found, view } = await run(probing);
     expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-no-attributes" });
@@ -217,8 +217,8 @@ describe("a service that a probe changes", () => {
   });
 });
 
-describe("approval of probes", () => {
-  test("is required before any call without a terminal", async () => {
+describe("approval of doctor probes", () => {
+  test("is required before any call if there is no terminal", async () => {
     await start();
     const args = ["doctor", "--draft", "48213", "--file", "9900011"];
     const { code, stderr } = await draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
@@ -226,7 +226,7 @@ describe("approval of probes", () => {
     expect(arrivals).toEqual([]);
   });
 
-  test("cannot replace the lock, but the other checks run", async () => {
+  test("does not override the lock, and the other checks still run", async () => {
     await start();
     const { openLedger } = await import("../../src/ledger/open-ledger.ts");
     const { systemClock } = await import("../../src/model/ports.ts");
@@ -245,7 +245,7 @@ describe("approval of probes", () => {
       args: ["--base-url", "http://127.0.0.1:1", "--config", "gone.yaml", ...probing],
       code: "config-unusable",
     },
-  ])("$args: $code", async ({ args, code }) => {
+  ])("does not apply to $args, which fail with $code", async ({ args, code }) => {
     await start();
     const ended = await draftsync(["doctor", ...args, "--json"], { cwd: folder.path });
     expect(ended.code).toBe(1);

@@ -43,22 +43,22 @@ async function apply(baseUrl: string, env: Record<string, string> = { DRAFTSYNC_
   return ended;
 }
 
-describe("each failure has its own sentence and says what to do", () => {
-  test("no key", async () => {
+describe("failure message", () => {
+  test("names the variable of a missing key", async () => {
     const { code, stderr } = await apply(sandbox.url, {});
     expect(code).toBe(1);
     expect(stderr).toContain("no API key: DRAFTSYNC_API_KEY is not set");
     expect(stderr).toMatch(/hint: .*service\.api_key_file/);
   });
 
-  test("a key that would add a header", async () => {
+  test("rejects a key that would add a header", async () => {
     const { code, stderr } = await apply(sandbox.url, { DRAFTSYNC_API_KEY: `${key}\r\nX-Evil: 1` });
     expect(code).toBe(1);
     expect(stderr).toContain("[api-key-invalid]");
     expect(stderr).not.toContain("Evil");
   });
 
-  test("https at a port that speaks http", async () => {
+  test("explains https at a port that speaks http", async () => {
     const { code, stderr } = await apply(otherUrl.replace("http:", "https:"));
     expect(code).toBe(1);
     expect(stderr).toContain(
@@ -68,19 +68,19 @@ describe("each failure has its own sentence and says what to do", () => {
     expect(stderr).not.toMatch(/openssl|routines|\\n/i);
   });
 
-  test("an unknown name", async () => {
+  test("names an unknown host", async () => {
     const { stderr } = await apply("https://no-such-host.invalid");
     expect(stderr).toContain("no-such-host.invalid");
     expect(stderr).toMatch(/hint: .*base_url/);
   });
 
-  test("an address that is not the service's", async () => {
+  test("suggests base_url for an address that is not the service's", async () => {
     answer = { status: 404, type: "text/html", body: "<html><title>Not here</title></html>" };
     const { stderr } = await apply(otherUrl);
     expect(stderr).toMatch(/hint: .*base_url/);
   });
 
-  test("a version that the service does not take", async () => {
+  test("names the version for a 406", async () => {
     answer = {
       status: 406,
       type: "application/vnd.api+json",
@@ -92,7 +92,7 @@ describe("each failure has its own sentence and says what to do", () => {
     expect(stderr).toContain("Not Acceptable");
   });
 
-  test("an address that is none", async () => {
+  test("rejects an address that is not http or https", async () => {
     const { code, stderr } = await apply("ftp://example.com");
     expect(code).toBe(1);
     expect(stderr).toContain("[base-url-invalid]");

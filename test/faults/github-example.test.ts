@@ -72,8 +72,8 @@ const edit = (text: string) =>
   example.folder.write({ "repository/manifests/chess.yaml": `draft: 48213\nproduct_files: [${text}]\n` });
 const failedStep = (end: JobEnd | undefined) => end?.ran.find(({ code }) => code !== 0);
 
-describe("the workflow of examples/github", () => {
-  test("plans a pull request into one comment, and applies exactly that plan on merge", async () => {
+describe("workflow of examples/github", () => {
+  test("plans a pull request into one comment and applies exactly that plan on merge", async () => {
     const opened = await propose(1, "aaa");
     expect(resultsOf(opened)).toEqual({
       validate: "success",
@@ -115,7 +115,7 @@ describe("the workflow of examples/github", () => {
     expect(example.sandbox.state().products).toHaveLength(1);
   });
 
-  test("refuses a stale plan, reports what is left, and carries that out when it is run again", async () => {
+  test("refuses a stale plan, comments with the remaining changes, and applies them on a re-run", async () => {
     await propose(1, "aaa");
     const singleCall = ["apply", "--auto-approve", "--target", "drafts/48214"];
     const env = { ...example.env, ...protectedSecrets };
@@ -144,7 +144,7 @@ describe("the workflow of examples/github", () => {
     expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan", "draftsync-rest-1"]);
   });
 
-  test("gives forks no key, and does not take a plan from their runs", async () => {
+  test("gives forks no key and accepts no plan from their runs", async () => {
     const from = "fork/drafts";
     const ends = await propose(1, "aaa", { from });
     expect(resultsOf(ends)).toMatchObject({ validate: "success", plan: "skipped", comment: "skipped" });
@@ -156,14 +156,14 @@ describe("the workflow of examples/github", () => {
     expect(writes()).toBe(0);
   });
 
-  test("applies nothing that came by no pull request", async () => {
+  test("applies nothing for a push without a pull request", async () => {
     const pushed = await run({ event: "push", run: 1, sha: "direct" });
     expect(failedStep(pushed.apply)?.stdout).toContain("::error::No merged pull request");
     expect(resultsOf(pushed)).toMatchObject({ apply: "failure", comment: "skipped" });
     expect(writes()).toBe(0);
   });
 
-  test("reconciles on a schedule what the policy allows, and waits for no reviewer of a different environment", async () => {
+  test("reconciles on a schedule without waiting for the reviewers of the apply environment", async () => {
     const ends = await run(
       { event: "schedule", run: 2, sha: "x" },
       { environments: ["draftsync-reconcile"] },
@@ -173,7 +173,7 @@ describe("the workflow of examples/github", () => {
     expect(example.sandbox.state().products).toEqual([]);
   });
 
-  test("lets a person start a job on the default branch alone", async () => {
+  test("lets an operator start a job on the default branch only", async () => {
     for (const job of ["reconcile", "apply", "resolve"]) {
       const elsewhere = await dispatch(1, { job }, "refs/heads/mine");
       expect(Object.values(elsewhere).map(({ result }) => result)).not.toContain("success");
@@ -182,7 +182,7 @@ describe("the workflow of examples/github", () => {
     expect(attached()).toBe(3);
   });
 
-  test("lets a person apply the plan of a merged pull request again", async () => {
+  test("lets an operator apply the plan of a merged pull request again", async () => {
     await propose(1, "aaa");
     github.merged.set("mergedaaa", { number: 12, head: "aaa" });
     const unmerged = await dispatch(3, { job: "apply", pull_request: "1" });
@@ -195,7 +195,7 @@ describe("the workflow of examples/github", () => {
     expect(attached()).toBe(3);
   });
 
-  test("lets a person resolve what is in doubt, with inputs that no shell reads as code", async () => {
+  test("lets an operator resolve an operation in doubt, and no shell interprets the inputs", async () => {
     const env = { ...example.env, ...protectedSecrets };
     const state = () => draftsync(["state", "list"], { cwd: example.path, env });
     await state();
@@ -210,7 +210,7 @@ describe("the workflow of examples/github", () => {
     expect(files.filter((name) => name.endsWith("injected"))).toEqual([]);
   });
 
-  test("keeps outcomes that the ledger could not record, and asks for a ledger that lasts", async () => {
+  test("uploads the recovery log as an artifact and requires a persistent ledger", async () => {
     protectedSecrets = { ...protectedSecrets, DRAFTSYNC_STATE: "" };
     const ends = await run({ event: "schedule", run: 1, sha: "x" });
     expect(failedStep(ends.reconcile)?.stdout).toContain("::error::Set the secret DRAFTSYNC_STATE");
@@ -222,7 +222,7 @@ describe("the workflow of examples/github", () => {
     expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-recovery-2-1"]);
   });
 
-  test("installs nothing that is not in the lockfile", async () => {
+  test("installs nothing that differs from the lockfile", async () => {
     const lock = "repository/package-lock.json";
     const changed = (await example.folder.read(lock)).replace(/sha512-.{10}/, "sha512-AAAAAAAAAA");
     await example.folder.write({ [lock]: changed });

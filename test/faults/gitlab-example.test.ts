@@ -190,7 +190,7 @@ async function runAll(names: readonly string[], event: keyof typeof events, inpu
 const attached = () => example.sandbox.state().attachments.length;
 
 const note = skipNote("git");
-describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
+describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
   test.each([
     { event: events.request, jobs: ["validate", "plan", "comment"] },
     {
@@ -204,7 +204,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     { event: { ...events.web, JOB: "resolve" }, jobs: ["resolve"] },
     { event: { ...events.web, JOB: "resolve", CI_COMMIT_BRANCH: "mine" }, jobs: [] },
     { event: { CI_PIPELINE_SOURCE: "push", CI_COMMIT_BRANCH: "mine" }, jobs: [] },
-  ])("fits GitLab's schema, and runs $jobs for $event", async ({ event, jobs }) => {
+  ])("is valid by GitLab's schema and runs $jobs for $event", async ({ event, jobs }) => {
     const { code, stdout, stderr } = await gitlab(
       ["--list-json", ...(jobs.length > 1 ? [] : ["--no-json-schema-validation"])],
       event,
@@ -216,7 +216,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     expect(listed.filter(({ when }) => when !== "never").map(({ name }) => name)).toEqual(jobs);
   });
 
-  test("would not fit with a keyword that there is not", async () => {
+  test("is checked against a schema that rejects an unknown keyword", async () => {
     const text = await example.folder.read("repository/.gitlab-ci.yml");
     await example.folder.write({
       "repository/.gitlab-ci.yml": text.replace("resource_group:", "resource_grup:"),
@@ -241,7 +241,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
       expect(given(name)).toEqual(["DRAFTSYNC_API_KEY", ...ledger]);
   });
 
-  test("asks to mask only variables that GitLab can mask", () => {
+  test("requests masking only for variables that GitLab can mask", () => {
     const masked = [...pipeline.matchAll(/^# {3}(\S+) +(DRAFTSYNC_\w+) .*masked$/gm)];
     expect(masked).toHaveLength(4);
     for (const [, scope = "", name = ""] of masked) {
@@ -251,7 +251,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     }
   });
 
-  test("plans a merge request into one comment, and applies exactly that plan on merge", async () => {
+  test("plans a merge request into one comment and applies exactly that plan on merge", async () => {
     const planned = await run("plan", "request");
     expect(planned.code, planned.stderr).toBe(0);
     const { folder } = planned;
@@ -276,7 +276,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     expect(notes).toHaveLength(1);
   });
 
-  test("refuses a stale plan, comments with the remaining changes, and applies them when a person starts it", async () => {
+  test("refuses a stale plan, comments with the remaining changes, and applies them when an operator starts it", async () => {
     const { folder } = await run("plan", "request");
     merge(await readFile(`${folder}/plan.json`, "utf8"));
     const singleCall = ["apply", "--auto-approve", "--target", "drafts/48214"];
@@ -301,7 +301,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     expect(attached()).toBe(3);
   });
 
-  test("lets a person resolve what is in doubt, with inputs that no shell reads as code", async () => {
+  test("lets an operator resolve an operation in doubt, and no shell interprets the inputs", async () => {
     const ADDRESS = 'drafts/1/product"; touch injected; $(touch injected) `touch injected` #';
     const given = { ADDRESS, OUTCOME: "not-done", PRODUCT_ID: "" };
     expect((await run("reconcile", "web")).code).toBe(0);
@@ -335,7 +335,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     expect(example.sandbox.state().products).toEqual([]);
   });
 
-  test("asks for a ledger that lasts", async () => {
+  test("requires a persistent ledger", async () => {
     scopes["draftsync/*"].DRAFTSYNC_STATE = "";
     const { code, stdout } = await run("reconcile", "schedule");
     expect(code).toBe(1);

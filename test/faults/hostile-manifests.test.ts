@@ -82,7 +82,7 @@ afterAll(async () => {
 const run = (...args: string[]) => draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
 
 test.each([["validate"], ["plan"], ["apply", "--auto-approve"]])(
-  "%s reports every hostile manifest, each at its place, and does nothing",
+  "%s reports every hostile manifest with its location and does nothing else",
   async (...args) => {
     const { code, stdout, stderr } = await run(...args);
     expect(code).toBe(1);

@@ -42,8 +42,8 @@ const accounted = [
   "drafts/2/product unknown aborted-in-flight",
 ];
 
-describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
-  test("once, at a service that stalls: what has not ended after 5 s is cut off and recorded", async () => {
+describe.each(["SIGINT", "SIGTERM"] as const)("%s during apply", (signal) => {
+  test("sent once aborts and records calls that a stalled service has not answered after 5 s", async () => {
     stall();
     const running = start(["apply", "--auto-approve"]);
     await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
@@ -57,7 +57,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     expect((await run("lock", "status")).stdout).toBe("Not locked.\n");
   });
 
-  test("twice: cut off at once, recorded, and the next run finds out what it can", async () => {
+  test("sent twice aborts and records calls immediately, and the next run settles what it can", async () => {
     stall();
     const running = start(["apply", "--auto-approve"]);
     await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
@@ -81,7 +81,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
   });
 });
 
-test("a single call that is cut off is in doubt", async () => {
+test("a single call that is aborted is in doubt", async () => {
   stall();
   const running = start(["products", "duplicate", "771200", "--auto-approve"]);
   await expect.poll(() => writes().length, { timeout: 60_000 }).toBe(1);
@@ -109,7 +109,7 @@ test("a plan that reads a large source ends at the first interrupt", async () =>
   expect(stderr).toContain("interrupted while reading the manifests; nothing was changed");
 });
 
-test("a file that can never be read does not keep the process beyond the last interrupt", async () => {
+test("the last interrupt ends a process that waits for a file that can never be read", async () => {
   execFileSync("mkfifo", [join(folder.path, "plan.json")]);
   const running = start(["apply", "plan.json", "--auto-approve"]);
   // The ledger is opened before the plan, from a pipe that nobody writes to, is read.
@@ -123,7 +123,7 @@ test("a file that can never be read does not keep the process beyond the last in
   expect(proxy.seen).toEqual([]);
 });
 
-describe("a command that has ended, while Node waits for a file that can never be read", () => {
+describe("command that has ended while Node waits for a file that can never be read", () => {
   /** The environment in which it does. */
   async function hang() {
     const pipe = join(folder.path, "pipe");
@@ -132,14 +132,14 @@ describe("a command that has ended, while Node waits for a file that can never b
     return { NODE_OPTIONS: `--require ${join(folder.path, "hang.cjs")}` };
   }
 
-  test("ends at an interrupt", async () => {
+  test("exits at an interrupt", async () => {
     const running = start(["validate"], await hang());
     await expect.poll(() => running.stdout(), { timeout: 60_000 }).toContain("Valid");
     running.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
   });
 
-  test("ends at the second when it has an exit code of its own", async () => {
+  test("exits at the second interrupt if it has an exit code of its own", async () => {
     await folder.write({ "manifests/bad.yaml": "draft: none\n" });
     const running = start(["validate"], await hang());
     await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("bad.yaml");

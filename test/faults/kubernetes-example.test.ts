@@ -65,8 +65,8 @@ function inPod(state: string) {
   return { cwd: example.path, uid, env };
 }
 
-describe("the pods of examples/kubernetes", () => {
-  test("mount what has to last at the folder of the recovery log, and the other one for what has not", () => {
+describe("pods of examples/kubernetes", () => {
+  test("mount a persistent volume at the recovery log's folder and a temporary one at /tmp", () => {
     for (const { containers } of [onceSpec, staySpec])
       expect(containers[0].volumeMounts).toEqual([
         { name: "recovery", mountPath: "/workspace/.draftsync" },
@@ -76,7 +76,7 @@ describe("the pods of examples/kubernetes", () => {
   });
 
   const note = skipNoteUnreachable();
-  test.skipIf(note !== "")(`carry out one run, and leave nothing in the image${note}`, async () => {
+  test.skipIf(note !== "")(`complete one run and write nothing into the image${note}`, async () => {
     const state = freshSchema();
     expect(await draftsync(onceSpec.containers[0].args, inPod(state))).toMatchObject({ code: 0 });
     expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([9900011, 9900044]);
@@ -88,7 +88,7 @@ describe("the pods of examples/kubernetes", () => {
   });
 
   test.skipIf(note !== "")(
-    `stay, are alive and ready, show metrics, and end with 0 on SIGTERM${note}`,
+    `keep running, report health, readiness and metrics, and exit with 0 on SIGTERM${note}`,
     async () => {
       const [{ args, livenessProbe, readinessProbe }] = staySpec.containers;
       const local = args.map((each) => (each === ":9090" ? "127.0.0.1:0" : each));
@@ -106,7 +106,7 @@ describe("the pods of examples/kubernetes", () => {
 
   const kubectl = skipNote("kubectl");
   test.skipIf(kubectl !== "").each(["cronjob", "service"])(
-    `are put together by Kustomize: %s${kubectl}`,
+    `are assembled by Kustomize: %s${kubectl}`,
     async (name) => {
       const { code, stdout } = await runProgram("kubectl", ["kustomize", `${example.path}/deploy/${name}`], {
         cwd: example.path,
@@ -125,7 +125,7 @@ describe("the pods of examples/kubernetes", () => {
   );
 });
 
-test("the image of examples/kubernetes has the binary on its path, and begins a run", async () => {
+test("the image of examples/kubernetes has draftsync on its path and starts a run", async () => {
   const builder = await startExample("kubernetes");
   try {
     const dockerfile = readText("examples/kubernetes/Dockerfile");

@@ -44,8 +44,8 @@ async function applyFirstFile(): Promise<void> {
   proxy.seen.splice(0);
 }
 
-describe("a disk that is full", () => {
-  test("before the intent: nothing is sent, and a later apply does it all", async () => {
+describe("full disk", () => {
+  test("stops apply before it sends anything if the intent cannot be stored, and a later apply does everything", async () => {
     await applyFirstFile();
     const ended = await apply({ maxFileBytes: 24 });
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/\[ledger-[a-z-]+\]/) });
@@ -53,7 +53,7 @@ describe("a disk that is full", () => {
     await expectMadeGood(ended);
   });
 
-  test("before the ledger exists: no empty file is left, and a later apply makes it", async () => {
+  test("leaves no empty ledger file, and a later apply creates the ledger", async () => {
     expect(await apply({ maxFileBytes: 0 })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("[ledger-"),
@@ -62,7 +62,7 @@ describe("a disk that is full", () => {
     expect(await apply()).toMatchObject({ code: 0 });
   });
 
-  test.each([90, 120])("after %i KiB: nothing that was sent is lost, or sent twice", async (maxFileBytes) => {
+  test.each([90, 120])("after %i KiB neither loses a request nor sends one twice", async (maxFileBytes) => {
     await applyFirstFile();
     const ended = await apply({ maxFileBytes });
     // 1: nothing was changed; 3: what was done is recorded; 4: some of it is in the recovery log.
@@ -72,7 +72,7 @@ describe("a disk that is full", () => {
   });
 });
 
-describe("a ledger that cannot be used", () => {
+describe("ledger that cannot be used", () => {
   test.each([
     {
       name: "damaged in a page",
@@ -93,7 +93,7 @@ describe("a ledger that cannot be used", () => {
         database.close();
       },
     },
-  ])("since it is $name: nothing is planned or sent", async ({ code, spoil }) => {
+  ])("stops plan and apply before any call when it is $name", async ({ code, spoil }) => {
     await apply();
     await spoil();
     proxy.seen.splice(0);
@@ -105,7 +105,7 @@ describe("a ledger that cannot be used", () => {
   });
 });
 
-test("an older ledger that is put back takes over what was attached since, and detaches nothing", async () => {
+test("restoring an older ledger adopts what was attached since and detaches nothing", async () => {
   await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1, renderer: a }]\n" });
   await apply();
   await cp(ledger(), join(folder.path, "backup.db"));
@@ -133,7 +133,7 @@ function clockOff(hours: number): Circumstances {
 }
 
 test.each([5, -5])(
-  "a clock that was %i hours off, and is right again, delays and repeats nothing",
+  "a clock that was %i hours off delays and repeats nothing once it is right again",
   async (hours) => {
     let asked = 0;
     proxy.choose = ({ method, path }) => {

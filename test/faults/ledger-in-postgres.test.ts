@@ -24,7 +24,7 @@ afterAll(async () => {
   await client.end();
 });
 
-test("a workspace moves from SQLite to PostgreSQL, is worked with there, and moves back", async () => {
+test("a workspace moves from SQLite to PostgreSQL, is used there, and moves back", async () => {
   const { path: cwd } = folder;
   const outputs: string[] = [];
   const run = async (args: string[], env: Record<string, string> = {}, input?: string) => {
@@ -57,7 +57,7 @@ test.each([
   { name: "a wrong password", part: "password", value: "wr0ng-word", code: "ledger-access-denied" },
   { name: "nothing that listens", part: "port", value: "1", code: "ledger-unreachable" },
 ] as const)(
-  "$name is an error with a code, and the password is in no output",
+  "$name is an error with a code and does not print the password",
   async ({ part, value, code }) => {
     const url = new URL(database);
     url[part] = value;
@@ -67,7 +67,7 @@ test.each([
   },
 );
 
-test("what is imported is checked before the ledger is opened", async () => {
+test("state import checks its input before it opens the ledger", async () => {
   const args = ["state", "import", "-", "--state", "never.db"];
   const ended = await draftsync(args, { cwd: folder.path, input: '{"format_version":9}' });
   expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("format version 9") });

@@ -22,7 +22,7 @@ async function boundTo(): Promise<string | undefined> {
   return JSON.parse(stdout).service_origin ?? undefined;
 }
 
-describe("a wrong address does not bind the ledger", () => {
+describe("ledger that was used with a wrong address", () => {
   const strangers = [
     { what: "a port where nothing listens", url: async () => `http://127.0.0.1:${await unusedPort()}` },
     { what: "a web page", url: () => startStranger(404, "text/html", "<html>not here</html>") },
@@ -32,7 +32,7 @@ describe("a wrong address does not bind the ledger", () => {
       url: () => startStranger(401, "application/vnd.api+json", '{"errors":[{"status":"401"}]}'),
     },
   ];
-  test.each(strangers)("$what: the right address works afterwards", async ({ url }) => {
+  test.each(strangers)("is not bound by $what, and works with the right address", async ({ url }) => {
     const wrong = await url();
     expect((await apply("--base-url", wrong)).code).not.toBe(0);
     await run("import", "--all", "--base-url", wrong);
@@ -70,7 +70,7 @@ describe("state rebind", () => {
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("already") });
   });
 
-  test("refuses a ledger that is not bound, one of a different workspace, and the sandbox", async () => {
+  test("refuses an unbound ledger, a ledger of another workspace, and the sandbox", async () => {
     await apply("--base-url", `http://127.0.0.1:${await unusedPort()}`);
     const unbound = await run("state", "rebind", "--auto-approve");
     expect(unbound).toMatchObject({ code: 1, stderr: expect.stringContaining("[not-rebindable]") });

@@ -79,7 +79,7 @@ function start(task: "open" | "work" | "hold", location: string): Child {
 }
 
 test.each(databases)(
-  "$name: twenty processes that open a new ledger at once share one lineage",
+  "$name: twenty processes that open a new ledger at the same time share one lineage",
   async ({ locate }) => {
     const location = locate();
     const children = Array.from({ length: 20 }, () => start("open", location));
@@ -97,7 +97,7 @@ const kills = databases.flatMap((database) =>
 );
 
 test.each(kills)(
-  "$name: nothing reported is lost when the process is killed after $count reports",
+  "$name: a kill after $count reports loses nothing that was reported",
   async ({ locate, count }) => {
     const location = locate();
     const child = start("work", location);
@@ -133,7 +133,7 @@ test.each(kills)(
 const stops = databases.flatMap((database) => [true, false].map((released) => ({ ...database, released })));
 
 test.each(stops)(
-  "$name: a process that was stopped for longer than its lease still holds the lock unless it was released by force: $released",
+  "$name: a process stopped for longer than its lease keeps the lock unless it was released by force: $released",
   async ({ locate, released }) => {
     const location = locate();
     const ledger = await openForTest(location);

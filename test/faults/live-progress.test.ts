@@ -53,7 +53,7 @@ afterEach(async () => {
   await folder.dispose();
 });
 
-describe("to its end", () => {
+describe("live progress of a complete run", () => {
   beforeEach(() =>
     start([
       { fault: "throttle", for: "2s", when: { method: "POST", path: "/api/drafts/*/product_files", nth: 3 } },
@@ -62,7 +62,7 @@ describe("to its end", () => {
   );
 
   test.each([80, 120])(
-    "at %i columns a run shows how far it is, and leaves nothing of that",
+    "shows the state of the run at %i columns and removes it at the end",
     async (columns) => {
       const screen = await apply(columns);
       // In whichever order: a busy machine may be at the pause before the upload has a line.
@@ -90,7 +90,7 @@ describe("to its end", () => {
     },
   );
 
-  test("a frame is shown at once", async () => {
+  test("draws each frame atomically", async () => {
     const screen = await apply(80);
     expect(await screen.ended).toBe(0);
     const frames = screen.written().split("\u001b[?2026h").slice(1);
@@ -101,14 +101,14 @@ describe("to its end", () => {
   test.each([
     ["--quiet", ["--quiet"]],
     ["--log-format json", ["--log-format", "json"]],
-  ])("with %s nothing is rewritten", async (_name, args) => {
+  ])("is not drawn with %s", async (_name, args) => {
     const screen = await apply(80, ...args);
     expect(await screen.ended).toBe(0);
     expect(screen.written()).not.toContain("\u001b[");
   });
 });
 
-describe("ended early", () => {
+describe("live progress of an interrupted run", () => {
   beforeEach(() => start([{ fault: "stall", for: "60s", when: { method: "POST" }, times: "always" }]));
 
   const begun = async () => {
@@ -117,7 +117,7 @@ describe("ended early", () => {
     return screen;
   };
 
-  test("Ctrl-C twice", async () => {
+  test("is removed after Ctrl-C twice", async () => {
     const screen = await begun();
     screen.type("\u0003");
     await screen.until((lines) => lines.some((line) => line.startsWith("Waiting up to 5 s")));
@@ -130,7 +130,7 @@ describe("ended early", () => {
     ]);
   });
 
-  test.each(["SIGTERM", "SIGHUP", "SIGQUIT"] as const)("%s", async (signal) => {
+  test.each(["SIGTERM", "SIGHUP", "SIGQUIT"] as const)("is removed after %s", async (signal) => {
     const screen = await begun();
     screen.kill(signal);
     if (signal === "SIGTERM") {
@@ -141,7 +141,7 @@ describe("ended early", () => {
     expectInOrder(screen);
   });
 
-  test("a defect that nobody catches", async () => {
+  test("is removed after an uncaught exception", async () => {
     const screen = await begun();
     screen.kill("SIGUSR2");
     expect(await screen.ended).toBe(1);
@@ -149,7 +149,7 @@ describe("ended early", () => {
     expect(screen.lines().join("\n")).toContain("error: internal error: boom  [defect]");
   });
 
-  test("Ctrl-Z takes the lines away until it goes on", async () => {
+  test("is removed by Ctrl-Z until the process continues", async () => {
     const screen = await begun();
     screen.kill("SIGTSTP");
     await screen.until(() => screen.isCursorVisible());

@@ -41,8 +41,8 @@ function jumping(hours: number): Readonly<Record<string, string>> {
   };
 }
 
-describe.each(places)("$name: the lock of a process that was killed", ({ place }) => {
-  test("is taken over at once, with a note that names the process", async () => {
+describe.each(places)("$name: lock of an apply", ({ place }) => {
+  test("is taken over immediately after a kill, with a note that names the dead process", async () => {
     const { env } = place();
     const holder = await holdApply(1, env);
     holder.kill("SIGKILL");
@@ -55,7 +55,7 @@ describe.each(places)("$name: the lock of a process that was killed", ({ place }
     expect(next.stderr).toContain("its process has ended");
   });
 
-  test("is kept by a live process whose clock jumps, and the run ends well", async () => {
+  test("is kept by a live process whose clock jumps", async () => {
     for (const hours of [24, -24]) {
       const { env } = place();
       await folder.write({
@@ -88,7 +88,7 @@ const canUnshare = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "tru
 if (!canUnshare) process.stderr.write("skipped: this user cannot make a PID namespace (unshare --pid)\n");
 
 test.runIf(canUnshare)(
-  "a holder in another PID namespace is judged by its lease, though its process id is taken here",
+  "the lock of a process in another PID namespace is judged by its lease even if its pid exists here",
   async () => {
     const { held, answer } = holdAnswers();
     proxy.choose = () => held;

@@ -22,7 +22,7 @@ async function lockElsewhere() {
   return store.acquireLock(lockRequest("bob", { holder: { ...holder, url: "https://ci.example/17" } }));
 }
 
-test("every command that takes the lock waits for it as long as --lock-timeout says, and names the holder", async () => {
+test("every command that takes the lock waits for --lock-timeout and names the holder", async () => {
   const lease = await lockElsewhere();
   await folder.write({ "ledger.json": (await run("state", "export")).stdout });
   const address = "drafts/1/product_files/1";
@@ -53,7 +53,7 @@ test("every command that takes the lock waits for it as long as --lock-timeout s
   await lease.release();
 });
 
-test("a holder that was stopped within a commit is named, though the whole ledger is locked", async () => {
+test("a holder stopped during a commit is named although the whole ledger is locked", async () => {
   const lease = await lockElsewhere();
   const writer = new Database(join(folder.path, ".draftsync/state.db"));
   writer.exec("begin immediate");
@@ -65,7 +65,7 @@ test("a holder that was stopped within a commit is named, though the whole ledge
   await lease.release();
 });
 
-test("a command that waits goes on when the lock is free", async () => {
+test("a waiting command continues once the lock is free", async () => {
   const holder = await holdApply(1);
   const waiting = start(["apply", "--auto-approve", "--lock-timeout", "10m"]);
   await expect.poll(waiting.stderr, { timeout: 60_000 }).toContain(`(process ${holder.pid}, apply)`);
@@ -82,7 +82,7 @@ test("reconcile waits for lock_wait without the flag", async () => {
   await lease.release();
 });
 
-test("a timeout that is not a duration is refused before anything is read", async () => {
+test("an invalid --lock-timeout is refused before anything is read", async () => {
   expect(await apply("--lock-timeout", "10")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('--lock-timeout must be a duration, not "10"'),

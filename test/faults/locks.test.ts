@@ -32,8 +32,8 @@ async function takeOverElsewhere(): Promise<void> {
   await lease.release();
 }
 
-describe("two at once", () => {
-  test("one writes; the other ends with 6 and names it", async () => {
+describe("two commands at the same time", () => {
+  test("let one write; the other exits with 6 and names the holder", async () => {
     const holder = await startHolder();
     const refused = await apply();
     expect(refused.code).toBe(6);
@@ -68,7 +68,7 @@ describe("two at once", () => {
     expect((await apply()).code).toBe(0);
   });
 
-  test("a saved plan takes the lock too, and a command that fails releases it", async () => {
+  test("lock a saved plan too, and a command that fails releases the lock", async () => {
     await run("plan", "--out", "plan.json");
     const holder = await startHolder();
     const refused = await apply("plan.json");
@@ -84,7 +84,7 @@ describe("two at once", () => {
 });
 
 describe("lock release", () => {
-  test("wants the id, and approval where nobody can be asked", async () => {
+  test("requires the lock id, and approval if there is no terminal", async () => {
     expect(await run("lock", "release", "none", "--auto-approve")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("[lock-not-held]"),
@@ -100,7 +100,7 @@ describe("lock release", () => {
     expect((await lockStatus()).lock.id).toBe(lock.id);
   });
 
-  test("in mid-apply: the holder names what it could not record, and it stays in doubt", async () => {
+  test("during an apply leaves the call in doubt, and the holder names what it could not record", async () => {
     const holder = await startHolder();
     const { lock } = await lockStatus();
     expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
@@ -122,7 +122,7 @@ describe("lock release", () => {
   });
 });
 
-describe("a holder that waits to send a refused publish again", () => {
+describe("holder that waits to retry a refused publish", () => {
   const publishes = () => proxy.seen.filter((request) => request === "POST /api/products");
 
   async function startWaiting() {
@@ -137,7 +137,7 @@ describe("a holder that waits to send a refused publish again", () => {
     return holder;
   }
 
-  test("does not send it once its lock was released, and leaves nothing in doubt", async () => {
+  test("does not retry once its lock was released, and leaves nothing in doubt", async () => {
     const holder = await startWaiting();
     const { lock } = await lockStatus();
     expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
@@ -157,8 +157,8 @@ describe("a holder that waits to send a refused publish again", () => {
   });
 });
 
-describe("a holder that is gone", () => {
-  test("and comes back after another machine took the lock over: it sends and records nothing more", async () => {
+describe("holder that was stopped", () => {
+  test("sends and records nothing more after another machine took over its lock", async () => {
     const holder = await startHolder();
     holder.kill("SIGSTOP");
     await takeOverElsewhere();

@@ -50,7 +50,7 @@ function getProduct(config: string, env: Record<string, string> = {}) {
 }
 
 describe("certificates", () => {
-  test("that nobody knows are not trusted, also when the environment says they are", async () => {
+  test("of an unknown authority are refused even with NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
     for (const env of [{}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }]) {
       const { code, stderr } = await getProduct("draftsync.yaml", env);
       expect(code).toBe(1);
@@ -59,7 +59,7 @@ describe("certificates", () => {
     }
   });
 
-  test("of an authority in service.ca_file, or in NODE_EXTRA_CA_CERTS, are", async () => {
+  test("of an authority in service.ca_file or NODE_EXTRA_CA_CERTS are accepted", async () => {
     const own = await getProduct("trusting.yaml");
     expect([own.code, own.stderr]).toEqual([0, expect.not.stringContaining("error")]);
     const env = { NODE_EXTRA_CA_CERTS: `${folder.path}/certs/own.pem` };
@@ -69,7 +69,7 @@ describe("certificates", () => {
   test.each([
     ["certs/none.pem", "ca-file-invalid"],
     ["certs/gone.pem", "ca-file-unreadable"],
-  ])("%s is refused as %s", async (file, code) => {
+  ])("in %s are refused as %s", async (file, code) => {
     const trusting = await folder.read("trusting.yaml");
     await folder.write({ "other.yaml": trusting.replace("certs/own.pem", file) });
     const { stderr } = await getProduct("other.yaml");
@@ -78,8 +78,8 @@ describe("certificates", () => {
   });
 });
 
-describe("a service without TLS", () => {
-  test("on another machine is refused before anything is sent", async () => {
+describe("service without TLS", () => {
+  test("is refused on another machine before anything is sent", async () => {
     const { code, stderr } = await draftsync(
       ["products", "get", "1", "--base-url", "http://service.example"],
       {
@@ -92,14 +92,14 @@ describe("a service without TLS", () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test("is reported on every run when it is allowed, and is reached through the proxy", async () => {
+  test("is reported on every run when allow_http is set, and is reached through the proxy", async () => {
     const { code, stderr } = await getProduct("plain.yaml", { HTTP_PROXY: proxy.url });
     expect(code).toBe(0);
     expect(stderr).toContain("warning: http://service.example is not https");
     expect(proxy.requests).toEqual([{ authority: "service.example:80", authorization: undefined }]);
   });
 
-  test("and NO_PROXY leaves the proxy out", async () => {
+  test("is reached without the proxy if NO_PROXY names it", async () => {
     const before = proxy.requests.length;
     const env = { HTTP_PROXY: proxy.url.replace("//", "//ann:hunter2@"), NO_PROXY: "other.example,.example" };
     const { code, stdout, stderr } = await getProduct("plain.yaml", env);

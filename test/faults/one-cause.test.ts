@@ -20,7 +20,7 @@ const answer = (status: number, ...errors: object[]) =>
     body: JSON.stringify({ errors }),
   }) as const;
 
-test("a key that is not accepted for 300 drafts is one message with a count", async () => {
+test("a key refused for 300 drafts is one message with a count", async () => {
   proxy.choose = () => answer(401, { title: "Unauthorized", detail: "The key was revoked." });
   const { code, stderr } = await apply();
   expect(code).toBe(1);
@@ -40,7 +40,7 @@ Nothing was applied: N failed, N skipped. N calls in T.
   expect(stderr).not.toContain("drafts/");
 });
 
-test("the events of a run that stops are complete, and --verbose lists what was skipped and why", async () => {
+test("a run that stops still has an event for every change, and --verbose lists each skipped change with its reason", async () => {
   proxy.choose = () => answer(401);
   const { stdout } = await apply("--json");
   expect(parseEvents(stdout).filter(({ type }) => type === "change_finished")).toHaveLength(600);
@@ -58,7 +58,7 @@ test("a service that is down is one message", async () => {
   expect(down.code).toBe(1);
 });
 
-test("one failure among 300 drafts names the change, its manifest line and the service's reason", async () => {
+test("one failure among 300 drafts names the change, its manifest line and the reason of the service", async () => {
   proxy.choose = ({ path }) =>
     path === "/api/drafts/17/product_files"
       ? answer(422, {
@@ -79,7 +79,7 @@ error: the service rejected the request as invalid (422)  [invalid]
 Applied in part: 598 done, 1 failed, 1 skipped.`);
 });
 
-test("answers that are lost on every call are one doubt with a count", async () => {
+test("responses lost on every call are one message with a count", async () => {
   await folder.write({ "manifests/all.yaml": manifests.slice(0, 20).join("---\n") });
   proxy.choose = () => ({ type: "lost" });
   const { code, stderr } = await apply();
@@ -87,7 +87,7 @@ test("answers that are lost on every call are one doubt with a count", async () 
   expect(stderr).toContain("    and 15 more; --verbose lists them\n");
 });
 
-test("Ctrl-C prints what it waits for and what is left, and blames no file", async () => {
+test("Ctrl-C prints what it waits for and what is left, and names no single file as the cause", async () => {
   proxy.choose = () => ({ type: "answer-held" });
   const running = start(["apply", "--auto-approve"]);
   await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBeGreaterThan(4);
@@ -103,7 +103,7 @@ test("Ctrl-C prints what it waits for and what is left, and blames no file", asy
   expect(stderr.trimEnd().split("\n").at(-1)).toBe("Interrupted. Run `draftsync plan` to see what's left.");
 });
 
-test("nothing is skipped because of itself", async () => {
+test("no change is reported as skipped because of itself", async () => {
   const held: (() => void)[] = [];
   proxy.choose = ({ path }) => {
     if (path !== "/api/drafts/1/product_files") return undefined;
@@ -118,14 +118,11 @@ test("nothing is skipped because of itself", async () => {
   for (const { address, because } of finished) expect(because).not.toBe(address);
 });
 
-test.each([[["--quiet"]], [["--log-format", "json"]]])(
-  "with %j the cause is there once, too",
-  async (flags) => {
-    proxy.choose = () => answer(401);
-    const { stderr } = await apply(...flags);
-    expect(stderr.match(/the service does not accept the key/g)).toHaveLength(1);
-  },
-);
+test.each([[["--quiet"]], [["--log-format", "json"]]])("%j prints the cause once", async (flags) => {
+  proxy.choose = () => answer(401);
+  const { stderr } = await apply(...flags);
+  expect(stderr.match(/the service does not accept the key/g)).toHaveLength(1);
+});
 
 test.each([["apply", "--auto-approve"], ["reconcile"]])(
   "%s without a key fails before it shows a plan",
@@ -137,7 +134,7 @@ test.each([["apply", "--auto-approve"], ["reconcile"]])(
   },
 );
 
-test("uploads get prints the key of the upload", async () => {
+test("uploads get prints the upload key", async () => {
   const created = JSON.parse((await run("uploads", "create", "--key", "incoming/a.mp4")).stdout);
   const { stdout } = await run("uploads", "get", created.upload_id);
   expect(JSON.parse(stdout)).toMatchObject({ upload_id: created.upload_id, upload_key: "incoming/a.mp4" });

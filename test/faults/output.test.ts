@@ -42,7 +42,7 @@ const objects = (text: string): Record<string, unknown>[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-test("--json reports calls, storage, waits, uploads and failures, each as it is documented", async () => {
+test("--json reports calls, storage calls, waits, uploads and failures as documented", async () => {
   const { code, stdout, stderr } = await run("apply", "--auto-approve", "--json");
   expect([code, stderr]).toEqual([3, expect.stringMatching(/^Created a new ledger.*\s+$/)]);
   const events = parseEvents(stdout);
@@ -76,7 +76,7 @@ test("--json reports calls, storage, waits, uploads and failures, each as it is 
 });
 
 describe("--verbose", () => {
-  test("reports every call that arrived, on standard error, and no secret of theirs", async () => {
+  test("reports every call on standard error and no secret", async () => {
     const { stderr } = await run("apply", "--auto-approve", "--verbose");
     expect(stderr).toMatch(/^POST \/api\/drafts\/\d\/product_files 429 in \d+ ms$/m);
     expect(stderr).toMatch(/^PUT s3:\/\/[^/ ]+\/\S+\/(small|large)\.glb no response in \d+ ms$/m);
@@ -89,7 +89,7 @@ describe("--verbose", () => {
     [["drift", "--refresh", "full"]],
     [["reconcile", "--refresh", "full"]],
     [["products", "get", "9000000001"]],
-  ])("is honoured by %j", async (args) => {
+  ])("reports the calls of %j", async (args) => {
     await run("apply", "--auto-approve");
     const { stderr } = await run(...args, "--verbose");
     expect(stderr).toMatch(/^GET \/api\/\S+ 200 in /m);
@@ -97,7 +97,7 @@ describe("--verbose", () => {
 });
 
 describe("--quiet", () => {
-  test("leaves what failed and the last line", async () => {
+  test("prints only failures and the last line", async () => {
     const { code, stderr } = await run("apply", "--auto-approve", "--quiet");
     expect(code).toBe(3);
     expect(stderr).toMatch(/^error: .* {2}\[invalid\]\n(.*\n)* {4}drafts\/9\/product_files\/12 /);
@@ -105,12 +105,12 @@ describe("--quiet", () => {
     expect(stderr).not.toMatch(/attached|paused|no ledger/);
   });
 
-  test("before the name of the command does the same", async () => {
+  test("may come before the name of the command", async () => {
     const { stderr } = await run("--quiet", "plan");
     expect(stderr).toBe("");
   });
 
-  test("with --verbose is an error that names both", async () => {
+  test("conflicts with --verbose in an error that names both", async () => {
     const { code, stderr } = await run("plan", "--quiet", "--verbose");
     expect(code).toBe(1);
     expect(stderr).toContain("option '--quiet' cannot be used with option '--verbose'");
@@ -118,7 +118,7 @@ describe("--quiet", () => {
 });
 
 describe("--log-format json", () => {
-  test("makes each line of standard error an object, calls and failures included", async () => {
+  test("prints every line of standard error as an object, including calls and failures", async () => {
     const { stderr } = await run("apply", "--auto-approve", "--verbose", "--log-format", "json");
     const entries = objects(stderr);
     for (const entry of entries) {
@@ -141,9 +141,9 @@ describe("--log-format json", () => {
 
   test.each([
     ["an error", ["show", "nowhere.json"], /-unreadable$|-missing$|^plan-/],
-    ["bad usage", ["plan", "--fromat", "json"], /^bad-usage$/],
-    ["a question that nobody answers", ["apply"], /^approval-needed$/],
-    ["a command that is not there", ["help", "nope"], /^unknown-command$/],
+    ["invalid usage", ["plan", "--fromat", "json"], /^bad-usage$/],
+    ["a prompt without a terminal", ["apply"], /^approval-needed$/],
+    ["an unknown command", ["help", "nope"], /^unknown-command$/],
   ])("reports %s with its code", async (_name, args, code) => {
     const ended = await run(...args, "--log-format", "json");
     expect(ended.code).toBe(1);
@@ -151,7 +151,7 @@ describe("--log-format json", () => {
     expect(last).toMatchObject({ level: "error", code: expect.stringMatching(code) });
   });
 
-  test("reports each mistake of the manifests with its place", async () => {
+  test("reports each manifest error with its location", async () => {
     await folder.write({ "manifests/b.yaml": 'draft: "8"\n', "manifests/c.yaml": "draft: 05\n" });
     const { stderr } = await run("validate", "--log-format", "json");
     const places = objects(stderr).flatMap(({ place }) => (place === undefined ? [] : [place]));
@@ -159,8 +159,8 @@ describe("--log-format json", () => {
   });
 
   test.each([
-    ["a warning of Node's", 'process.emitWarning("beware", "TideWarning")', "TideWarning"],
-    ["a defect that nobody caught", '(() => { throw new Error("boom"); })()', "defect"],
+    ["a warning by Node", 'process.emitWarning("beware", "TideWarning")', "TideWarning"],
+    ["an uncaught exception", '(() => { throw new Error("boom"); })()', "defect"],
   ])("reports %s", async (_name, script, code) => {
     // When the command is about to listen for it.
     const late = `process.on("newListener", (name) => name === "uncaughtException" && setImmediate(() => ${script}))`;
@@ -174,7 +174,7 @@ describe("--log-format json", () => {
     expect(objects(stderr)).toContainEqual(expect.objectContaining({ code }));
   });
 
-  test("reports what reconcile does", async () => {
+  test("reports the changes and failures of reconcile", async () => {
     const { stderr } = await run("reconcile", "--log-format", "json");
     const codes = objects(stderr).flatMap(({ code }) => (code === undefined ? [] : [code]));
     expect(codes).toEqual(expect.arrayContaining(["change_finished", "invalid", "run_finished"]));

@@ -43,7 +43,7 @@ async function throughProxy(clock?: Parameters<typeof openForTest>[1]) {
   return { proxy, location, ledger };
 }
 
-describe("a connection that is lost", () => {
+describe("lost PostgreSQL connection", () => {
   const points: readonly [string, (message: ClientMessage) => boolean, Fault][] = [
     ["before a transaction begins", isBegin, "lose"],
     ["while one begins", isBegin, "lose-answer"],
@@ -52,7 +52,7 @@ describe("a connection that is lost", () => {
     ["before the commit arrives", isCommit, "lose"],
     ["at the answer to the commit", isCommit, "lose-answer"],
   ];
-  test.each(points)("%s costs nothing: the change is made once", async (_, fits, fault) => {
+  test.each(points)("%s makes the change exactly once", async (_, fits, fault) => {
     const { proxy, ledger, location } = await throughProxy();
     proxy.choose = once(fits, fault);
     const before = proxy.seen.length;
@@ -66,32 +66,35 @@ describe("a connection that is lost", () => {
   test.each([
     ["a transaction begins", isBegin],
     ["a transaction is committed", isCommit],
-  ])("by a process that is stopped for longer than every timeout while %s costs nothing", async (_, fits) => {
-    const { proxy, ledger, location } = await throughProxy();
-    let due = true;
-    proxy.choose = (message) => {
-      if (due && fits(message)) {
-        due = false;
-        setImmediate(standStill, 12_500);
-      }
-      return "pass";
-    };
-    // Many at once, as in a run: the last of them wait for the first.
-    await Promise.all(["a", "b", "c"].map((id) => ledger.begin(attachOperation(id))));
-    expect((await ledger.load()).inDoubt.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
-    expect(await askServer(`select count(*)::int as count from ${schemaOf(location)}.operations`)).toEqual([
-      { count: 3 },
-    ]);
-  });
+  ])(
+    "of a process stopped for longer than every timeout while %s makes each change once",
+    async (_, fits) => {
+      const { proxy, ledger, location } = await throughProxy();
+      let due = true;
+      proxy.choose = (message) => {
+        if (due && fits(message)) {
+          due = false;
+          setImmediate(standStill, 12_500);
+        }
+        return "pass";
+      };
+      // Many at once, as in a run: the last of them wait for the first.
+      await Promise.all(["a", "b", "c"].map((id) => ledger.begin(attachOperation(id))));
+      expect((await ledger.load()).inDoubt.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
+      expect(await askServer(`select count(*)::int as count from ${schemaOf(location)}.operations`)).toEqual([
+        { count: 3 },
+      ]);
+    },
+  );
 
-  test("at a read costs nothing", async () => {
+  test("at a read is opened again", async () => {
     const { proxy, ledger } = await throughProxy();
     await ledger.record([attached(1)]);
     proxy.choose = once(({ text }) => text.includes('from "attachments"'), "lose");
     expect((await ledger.load()).attachments).toHaveLength(1);
   });
 
-  test("by the server, while nothing is under way, is replaced", async () => {
+  test("closed by the server while idle is opened again", async () => {
     const location = await freshRole((role) => `alter role ${role} superuser`);
     const ledger = await openForTest(location);
     await ledger.record([attached(1)]);
@@ -127,8 +130,8 @@ async function crashAtCommit(client: pg.Client): Promise<void> {
   }
 }
 
-describe("a crash of the server that loses a commit", () => {
-  test("does not make the change count as stored: it is made again", async () => {
+describe("PostgreSQL crash that loses a commit", () => {
+  test("makes the change again", async () => {
     const client = await startSlowServer();
     const url = `postgres://tester:tester-password@${client.host}:${client.port}/postgres?schema=crash`;
     const ledger = await openForTest(url);
@@ -142,10 +145,10 @@ describe("a crash of the server that loses a commit", () => {
   });
 });
 
-describe("a commit without an answer, and a server that cannot be asked", () => {
+describe("commit without a response from a server that cannot be reached again", () => {
   test.each([
-    { name: "is not called stored when it is not", fault: "refuse", stored: 0 },
-    { name: "is not called lost when it is stored", fault: "lose-answer", stored: 1 },
+    { name: "is reported as unknown when it was not stored", fault: "refuse", stored: 0 },
+    { name: "is reported as unknown when it was stored", fault: "lose-answer", stored: 1 },
   ] as const)("$name", async ({ fault, stored }) => {
     const { proxy, ledger, location } = await throughProxy(hurriedClock());
     let committed = false;
@@ -177,7 +180,7 @@ describe("a commit without an answer, and a server that cannot be asked", () => 
   });
 });
 
-test("a server that has gone is an error that says so, and the ledger works again once it is back", async () => {
+test("an unreachable server is an error, and the ledger works again once the server is back", async () => {
   const { proxy, ledger } = await throughProxy(hurriedClock());
   proxy.choose = () => "refuse";
   await expect(ledger.record([attached(1)])).rejects.toMatchObject({
@@ -196,7 +199,7 @@ function countingClock() {
   return { now: () => 0, monotonic: () => (elapsed += 500) };
 }
 
-test("a server that has gone is waited for once, however many changes there are to store", async () => {
+test("an unreachable server is waited for once, however many changes are to be stored", async () => {
   const clock = countingClock();
   const { proxy, ledger } = await throughProxy(clock);
   await ledger.record([attached(1)]);
@@ -211,7 +214,7 @@ test("a server that has gone is waited for once, however many changes there are 
   await ledger.record([attached(7)]);
 });
 
-test("what is not PostgreSQL is an error, not a crash", async () => {
+test("a server that does not speak PostgreSQL is an error", async () => {
   const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   const port = await listenLocally(server);
   onTestFinished(() => void server.close());
@@ -219,7 +222,7 @@ test("what is not PostgreSQL is an error, not a crash", async () => {
   await expect(opened).rejects.toMatchObject({ name: "LedgerError", hint: expect.any(String) });
 });
 
-test("a connection that was not let in for want of a password is closed with the ledger", async () => {
+test("a connection refused for a missing password is closed with the ledger", async () => {
   const proxy = await startPostgresProxy();
   const url = new URL(proxy.through(freshSchema()));
   url.password = "";
@@ -228,8 +231,8 @@ test("a connection that was not let in for want of a password is closed with the
   expect(proxy.seen.filter(isBegin)).toEqual([]);
 });
 
-describe("nothing depends on the session", () => {
-  test("every statement is nameless and inside a transaction that makes its own settings", async () => {
+describe("PostgreSQL session", () => {
+  test("has no state: every statement is unnamed and in a transaction that makes its own settings", async () => {
     const { proxy, ledger } = await throughProxy();
     await ledger.begin(attachOperation("op"));
     await ledger.finish("op", { outcome: "done", attempts: 1 }, [attached(1)]);
@@ -244,7 +247,7 @@ describe("nothing depends on the session", () => {
     expect(proxy.seen.filter(isBegin).length).toBeGreaterThan(3);
   });
 
-  test("a role's weaker durability and other search path are not taken over", async () => {
+  test("ignores a weaker durability and another search path of the role", async () => {
     const location = await freshRole(
       (role) =>
         `alter role ${role} superuser; alter role ${role} set synchronous_commit = off; alter role ${role} set search_path = pg_temp`,
@@ -260,7 +263,7 @@ describe("nothing depends on the session", () => {
   });
 });
 
-test("a ledger that is locked for too long refuses, and works again once it is free", async () => {
+test("a ledger locked for too long is an error, and works again once it is free", async () => {
   const location = freshSchema();
   const ledger = await openForTest(location, hurriedClock());
   await ledger.record([attached(1)]);

@@ -39,14 +39,14 @@ const nothing = /^note: there is no ledger at postgres:.* yet\n\nThe ledger has 
 test.each([
   ["~/.pgpass", ".pgpass", {}],
   ["the file that PGPASSFILE names", "team.pgpass", { PGPASSFILE: "team.pgpass" }],
-])("the password may be in %s; nothing is said of it", async (_, name, env) => {
+])("the password is read from %s without a message", async (_, name, env) => {
   await writeLine(name, rolePassword);
   const { code, stderr } = await run(env);
   expect(stderr).toMatch(nothing);
   expect(code).toBe(0);
 });
 
-test("PGPASSWORD comes before the file", async () => {
+test("PGPASSWORD overrides the file", async () => {
   await writeLine(".pgpass", "wrong");
   expect((await run({ PGPASSWORD: rolePassword })).stderr).toMatch(nothing);
   const { code, stderr } = await run();
@@ -55,7 +55,7 @@ test("PGPASSWORD comes before the file", async () => {
   expect(code).toBe(1);
 });
 
-test("a file that others may read is refused, and its mode is said", async () => {
+test("a password file that other users can read is refused with its mode", async () => {
   await writeLine(".pgpass", rolePassword, 0o644);
   const { code, stderr } = await run();
   expect(stderr).toContain("may be read by others");
@@ -64,7 +64,7 @@ test("a file that others may read is refused, and its mode is said", async () =>
   expect(code).toBe(1);
 });
 
-test("without any password the places for it are named", async () => {
+test("a missing password is an error that names where it can be set", async () => {
   const { code, stderr } = await run();
   expect(stderr).toContain("PGPASSFILE");
   expect(code).toBe(1);

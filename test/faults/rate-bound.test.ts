@@ -92,7 +92,7 @@ function largestWindow(times: readonly number[], length: number): number {
   return largest;
 }
 
-test("no window at the server sees more calls than the bound, and none is refused", async () => {
+test("one apply never exceeds the bound in any window at the server", async () => {
   const { code } = await draftsync(["apply", "--auto-approve"], {
     cwd: folder.path,
     env: { DRAFTSYNC_API_KEY: key },
@@ -121,7 +121,7 @@ test.each([
   { name: "SQLite", draft: 9, locate: () => join(folder.path, "other.db") },
   { name: "PostgreSQL", draft: 10, locate: freshSchema },
 ])(
-  "no window sees more over four processes, with kills, restarts and clocks that jump: $name",
+  "four processes with kills, restarts and clock jumps never exceed the bound in any window: $name",
   async ({ draft, locate }) => {
     const ledger = locate();
     const hour = 3_600_000;
@@ -149,7 +149,7 @@ test.each([
   },
 );
 
-test("no window sees more when a process stands still for longer than others wait for it", async () => {
+test("a process stopped for longer than its reservations last never exceeds the bound in any window", async () => {
   const other = startCaller({ calls: 250, timeoutMs: 1_000 });
   await arrived(20);
   const stopped = startCaller({ calls: 60, timeoutMs: 1_000, stops: true });
@@ -190,7 +190,7 @@ service:
   const applyIn = (path: string, more: Readonly<Record<string, string>> = {}) =>
     draftsync(["apply", "--auto-approve"], { cwd: path, env: { ...env, ...more } });
 
-  test("keep one bound in a file that both name, also when they spell the address differently", async () => {
+  test("share one bound in a file, even if they spell the service's address differently", async () => {
     const { path } = await makeWorkspaces();
     const renamed = configOf("../rates.db").replace("127.0.0.1", "localhost");
     expect(renamed).toContain("localhost");
@@ -200,7 +200,7 @@ service:
     expect(expectBound()).toBe(80);
   });
 
-  test("keep one bound in a database that the environment names, with the smallest limit of all", async () => {
+  test("share one bound in a database named by the environment, with the smallest limit of all", async () => {
     const { path } = await makeWorkspaces();
     const slower = configOf("../rates.db").replace(`limit: ${limit}`, "limit: 4");
     await writeFile(join(path, "two/draftsync.yaml"), slower);
@@ -211,7 +211,7 @@ service:
     expect(existsSync(join(path, "rates.db"))).toBe(false);
   });
 
-  test("send nothing when the table cannot be opened, and no more once it is gone", async () => {
+  test("send nothing if the shared table cannot be opened, and stop when it disappears", async () => {
     const { path } = await makeWorkspaces();
     const nowhere = { DRAFTSYNC_RATE_SHARED: "postgres://127.0.0.1:9/none" };
     const refused = await applyIn(join(path, "one"), nowhere);
@@ -231,7 +231,7 @@ service:
   });
 });
 
-test("a run that starts within a wait that an earlier one was asked for sends nothing, and says so", async () => {
+test("a run that starts within the Retry-After of an earlier run sends nothing and reports until when", async () => {
   const throttled = await startSandbox({
     key,
     log: (arrival) => arrivals.push(arrival),

@@ -25,8 +25,8 @@ const looks = [
   ["lock", "status"],
 ];
 
-describe("without a ledger", () => {
-  test("commands that read make none", async () => {
+describe("workspace without a ledger", () => {
+  test("gets no ledger from commands that only read", async () => {
     for (const args of looks) {
       const { code, stderr } = await run(args);
       expect(stderr).toMatch(/^note: there is no ledger at .*state\.db yet\n/);
@@ -39,7 +39,7 @@ describe("without a ledger", () => {
     expect((await readdir(folder.path)).sort()).toEqual(["draftsync.yaml", "manifests"]);
   });
 
-  test("a plan that was saved applies, and applies once", async () => {
+  test("applies a saved plan once", async () => {
     await run(["plan", "--out", "plan.json"]);
     expect(JSON.parse(await folder.read("plan.json")).base).toMatchObject({ lineage: "", serial: 0 });
     const applied = await run(["apply", "plan.json", "--auto-approve"]);
@@ -76,7 +76,7 @@ async function expectReadOnly(env: Record<string, string>, uid?: number): Promis
 }
 
 test.skipIf(note !== "")(
-  `a SQLite ledger that may not be written is read by every command that reads${note}`,
+  `every reading command works with a SQLite ledger that cannot be written${note}`,
   async () => {
     expect((await run(["apply", "--auto-approve"])).code).toBe(0);
     const state = join(folder.path, ".draftsync");
@@ -93,7 +93,7 @@ test.skipIf(note !== "")(
 );
 
 test.skipIf(note !== "")(
-  `a ledger in a folder that this user may not enter is an error that names it${note}`,
+  `a ledger in a folder without permission is an error that names it${note}`,
   async () => {
     await chmod(folder.path, 0o755);
     await folder.write({ ".draftsync/state.db": "" });
@@ -106,7 +106,7 @@ test.skipIf(note !== "")(
   },
 );
 
-test("a PostgreSQL ledger that may only be selected from is read by every command that reads", async () => {
+test("every reading command works with a PostgreSQL ledger that can only be selected from", async () => {
   const location = freshSchema();
   expect((await run(["apply", "--auto-approve"], { DRAFTSYNC_STATE: location })).code).toBe(0);
   const asReader = await freshRole(

@@ -24,8 +24,8 @@ const reconcile = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() 
   draftsync(["reconcile"], options(env));
 const notified = () => webhook.notices.map(({ body }) => [body.former_status, body.status]);
 
-describe("the webhook is notified", () => {
-  test("when the status changes over runs of their own, and only then", async () => {
+describe("webhook", () => {
+  test("is notified only when the status changes between runs", async () => {
     const codes: number[] = [];
     const reconcileEach = async (...count: unknown[]) => {
       for (const _each of count) codes.push((await reconcile()).code);
@@ -54,7 +54,7 @@ describe("the webhook is notified", () => {
     expect(first?.body.text).toMatch(/^draftsync: workspace w is failing \(was ok\): invalid-input\. /);
   });
 
-  test("again when a failure has another reason, and not when it has the same", async () => {
+  test("is notified again when the reason of a failure changes", async () => {
     await reconcile();
     await folder.write(bad);
     for (const _each of [1, 2]) await reconcile();
@@ -72,20 +72,20 @@ describe("the webhook is notified", () => {
     expect(webhook.notices[1]?.body.text).toContain("is failing (was failing: invalid-input): ");
   });
 
-  test("of a first run that fails", async () => {
+  test("is notified of a first run that fails", async () => {
     await folder.write(bad);
     await reconcile();
     expect(notified()).toEqual([[undefined, "failing"]]);
   });
 
-  test("by one alone of several instances", async () => {
+  test("is notified by only one of several instances", async () => {
     await reconcile();
     await folder.write(bad);
     await Promise.all([reconcile(), reconcile(), reconcile()]);
     expect(notified()).toEqual([["ok", "failing"]]);
   });
 
-  test("again by the next run what it did not take, which is a warning and no failure", async () => {
+  test("is notified again by the next run after a refused notification, which is only a warning", async () => {
     await folder.write({
       ...config("reconcile: { allow: [create] }\n"),
       "manifests/a.yaml": "draft: 1\npublish: true\n",
@@ -105,7 +105,7 @@ describe("the webhook is notified", () => {
     expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
   });
 
-  test("and the ledger of a different workspace is left alone, its history and its notice", async () => {
+  test("is not notified through the ledger of another workspace, whose history stays unchanged", async () => {
     await reconcile();
     const { "draftsync.yaml": own } = config();
     await folder.write({ "draftsync.yaml": own.replace("workspace: w\n", "workspace: other\n") });
@@ -118,7 +118,7 @@ describe("the webhook is notified", () => {
     expect(JSON.parse(history.stdout).runs).toMatchObject([{ status: "done" }, { status: "done" }]);
   });
 
-  test("once while the ledger cannot be asked, and of its return", async () => {
+  test("is notified once while the ledger cannot be read, and again when it can", async () => {
     await reconcile();
     const broken = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
     for (const _each of [1, 2]) expect((await reconcile(broken)).code).toBe(1);
@@ -133,8 +133,8 @@ describe("the webhook is notified", () => {
   });
 });
 
-describe("the address of the webhook", () => {
-  test("may be in a file that the config names, or in the config", async () => {
+describe("webhook address", () => {
+  test("is read from the config or from a file that the config names", async () => {
     await folder.write({
       ...config("notify: { url_file: secrets/hook }\n"),
       ...bad,
@@ -147,7 +147,7 @@ describe("the address of the webhook", () => {
     expect(notified()).toHaveLength(2);
   });
 
-  test("leads to nobody: a warning that shows its origin alone", async () => {
+  test("that cannot be reached is a warning that shows only its origin", async () => {
     await webhook.close();
     await folder.write(bad);
     const { code, stderr } = await reconcile();
@@ -156,20 +156,20 @@ describe("the address of the webhook", () => {
   });
 
   test.each([
-    { name: "is http elsewhere", env: `http://hooks.example/${secret}`, code: "notify-url-invalid" },
+    { name: "uses http on another host", env: `http://hooks.example/${secret}`, code: "notify-url-invalid" },
     { name: "has a password", env: `https://me:${secret}@hooks.example/`, code: "notify-url-invalid" },
-    { name: "is not an address", env: secret, code: "notify-url-invalid" },
+    { name: "is not a URL", env: secret, code: "notify-url-invalid" },
     {
-      name: "is in a file that is not there",
+      name: "is in a missing file",
       more: "notify: { url_file: nowhere }\n",
       code: "notify-url-file",
     },
     {
-      name: "is there twice",
+      name: "is set twice",
       more: `notify: { url: "https://hooks.example/${secret}", url_file: a }\n`,
       code: "notify-url-twice",
     },
-  ])("that $name is refused before anything is done", async ({ env, more, code }) => {
+  ])("that $name is refused before anything else happens", async ({ env, more, code }) => {
     await folder.write(config(more));
     const ended = await reconcile(env === undefined ? {} : { DRAFTSYNC_NOTIFY_URL: env });
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`[${code}]`) });

@@ -62,7 +62,7 @@ async function expectNothingLeft() {
   expect(proxy.seen).toEqual([]);
 }
 
-describe("a ledger that is gone in the middle of an apply", () => {
+describe("ledger removed or replaced during an apply", () => {
   test("leaves a recovery log, and every command that plans or writes refuses until it is replayed", async () => {
     const ended = await applyWhile(() => folder.remove(".draftsync"));
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
@@ -108,7 +108,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
     await expectNothingLeft();
   });
 
-  test("and its export is imported again: its outcomes are replayed after that", async () => {
+  test("can be imported again from an export, and the outcomes are replayed into it", async () => {
     await makeLedger();
     const { stdout: exported } = await run("state", "export");
     const ended = await applyWhile(async () => {
@@ -132,7 +132,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
     await expectNothingLeft();
   });
 
-  test("an older copy in its place lacks the call, which is replayed into it once", async () => {
+  test("lacks the call if it is an older copy, and the outcome is replayed into it once", async () => {
     await makeLedger();
     await cp(inFolder(".draftsync/state.db"), inFolder("backup.db"));
     const ended = await applyWhile(() => rename(inFolder("backup.db"), inFolder(".draftsync/state.db")));
@@ -157,8 +157,8 @@ describe("a ledger that is gone in the middle of an apply", () => {
   });
 });
 
-describe("a lock that is lost", () => {
-  test("to a move of the ledger to the service's new address: the outcomes are replayed there", async () => {
+describe("lock lost during an apply", () => {
+  test("to state rebind lets the outcomes be replayed at the new address", async () => {
     await folder.write({ "manifests/a.yaml": "draft: 2\npromotional_files: [{ file_id: 9 }]\n" });
     expect(await apply()).toMatchObject({ code: 0 });
     await folder.write({ "manifests/b.yaml": attachOne });
@@ -178,7 +178,7 @@ describe("a lock that is lost", () => {
     expect(await run("plan", ...moved)).toMatchObject({ code: 0 });
   });
 
-  test("saves the outcome while other calls are in flight, before a kill", async () => {
+  test("saves the outcome before a kill while other calls are in flight", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 2 }]\n" });
     const first = holdAnswers();
     proxy.choose = ({ path }) => (path.includes("/1/") ? first.held : { type: "answer-held" });
@@ -216,7 +216,7 @@ describe("a lock that is lost", () => {
     { choice: "use-recovered", says: "recorded", plan: "No changes." },
     { choice: "keep-ledger", says: "dropped, because the ledger was kept", plan: "1 to publish" },
   ])(
-    "and an operator who settled it differently: neither wins until --on-conflict $choice says so",
+    "and a different resolution by an operator conflict until --on-conflict $choice decides",
     async ({ choice, says, plan }) => {
       await folder.write({ "manifests/a.yaml": publishOne });
       await applyWhile(releaseLock);
@@ -242,7 +242,7 @@ describe("a lock that is lost", () => {
   );
 });
 
-test("a log that cannot be written: the outcome is printed, and replayed from there", async () => {
+test("an outcome is printed if the recovery log cannot be written, and can be replayed from there", async () => {
   const ended = await applyWhile(async () => {
     await releaseLock();
     await mkdir(inFolder(".draftsync/state.db.recovery.ndjson"));
@@ -285,7 +285,7 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
 });
 
 test.each(["refuse", "hang"] as const)(
-  "a PostgreSQL server that does not come back in the middle of an apply (%s) leaves a recovery log here",
+  "a PostgreSQL server that fails during an apply (%s) and stays away leaves a local recovery log",
   async (fault) => {
     const server = await startPostgresProxy();
     env.DRAFTSYNC_STATE = server.through(freshSchema());

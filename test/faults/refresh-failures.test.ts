@@ -32,10 +32,10 @@ interface Operation {
   readonly settled?: { readonly as: string };
 }
 
-describe("what could not be read is neither there nor gone", () => {
+describe("refresh that cannot read a resource", () => {
   const html = { "content-type": "text/html" };
 
-  test("whatever answers instead of the service: nothing is created or deleted", async () => {
+  test("creates and deletes nothing, whatever the service returns", async () => {
     const before = await ledger();
     const unavailable: Fault = { type: "answer", status: 503 };
     const page: Fault = { type: "answer", status: 404, headers: html, body: "<html>nginx</html>" };
@@ -57,7 +57,7 @@ describe("what could not be read is neither there nor gone", () => {
     expect((await ledger()).attachments).toEqual(before.attachments);
   });
 
-  test("a key that is not accepted ends plan and apply, with what to do", async () => {
+  test("ends plan and apply with a hint when the key is refused", async () => {
     const before = await ledger();
     proxy.choose = () => ({ type: "answer", status: 401 });
     for (const args of [["plan"], ["apply", "--auto-approve"]]) {
@@ -72,7 +72,7 @@ describe("what could not be read is neither there nor gone", () => {
     expect((await run("plan", "--refresh", "none")).code).toBe(0);
   });
 
-  test("after an interrupt while looking nothing was changed, and the lock is free", async () => {
+  test("changes nothing after an interrupt, and releases the lock", async () => {
     const before = await ledger();
     proxy.choose = () => ({ type: "answer-held" });
     proxy.seen.splice(0);
@@ -89,8 +89,8 @@ describe("what could not be read is neither there nor gone", () => {
   });
 });
 
-describe("a call in doubt", () => {
-  test("is settled by a look: an attachment that was carried out", async () => {
+describe("call in doubt", () => {
+  test("is settled by a refresh when the attachment took effect", async () => {
     await folder.write({
       "manifests/a.yaml": manifest.replace("publish", "  - { file_id: 13, renderer: vray }\npublish"),
     });
@@ -113,7 +113,7 @@ describe("a call in doubt", () => {
     });
   });
 
-  test("is settled by a look: a detachment that was carried out, and one that was not", async () => {
+  test("is settled by a refresh for one detach that took effect and one that did not", async () => {
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: []\n" });
     proxy.choose = ({ method, path }) => {
       if (method !== "DELETE") return undefined;

@@ -35,13 +35,13 @@ afterAll(async () => {
   await folder.dispose();
 });
 
-describe("the commands of examples/rehearsal/README.md", () => {
+describe("commands in examples/rehearsal/README.md", () => {
   test("are found", () => {
     expect(server).toContain("--faults faults.yaml");
     expect(steps).toHaveLength(4);
   });
 
-  test.each(steps)("$line ends with $code", async ({ line, code }) => {
+  test.each(steps)("include $line, which exits with $code", async ({ line, code }) => {
     const [, key = ""] = /DRAFTSYNC_API_KEY=(\S+)/.exec(commands) ?? [];
     const ended = line.startsWith("draftsync ")
       ? (await draftsync(argumentsOf(line), { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } })).code
@@ -49,7 +49,7 @@ describe("the commands of examples/rehearsal/README.md", () => {
     expect(ended).toBe(code);
   });
 
-  test("every rule of the example was met", async () => {
+  test("trigger every fault rule of the example", async () => {
     const log = await folder.read(".draftsync/arrivals.ndjson");
     const met = log
       .trimEnd()

@@ -60,7 +60,7 @@ const sources = Object.fromEntries(variants.map((_variant, at) => [`files/${at}.
 /** So many applies are enough for all faults; one more than that and something goes in circles. */
 const mostApplies = 60;
 
-describe("a rehearsal of every fault", () => {
+describe("rehearsal of every fault", () => {
   let folder: Folder;
   let sandbox: Running;
   let arrivals: RequestLogEntry[];
@@ -125,19 +125,19 @@ service:
   const inDoubt = (what: string) =>
     (applies.at(-1)?.stdout ?? "").split("\n").filter((line) => line.startsWith(`    ? ${what}`));
 
-  test("ends, with nothing left but what is for a person", () => {
+  test("ends with only what an operator has to resolve", () => {
     expect(applies.length).toBeLessThan(mostApplies);
     expect(applies.at(-1)).toMatchObject({ code: 4 });
     expect(applies.at(-1)?.stdout).not.toMatch(/^ +[+~-] /m);
   });
 
-  test("every rule was met", () => {
+  test("triggers every rule", () => {
     const met = new Set(arrivals.map(({ fault }) => fault?.rule));
     const missed = rules.filter((rule, at) => !met.has(at + 1) && rule.fault !== "foreign-endpoint");
     expect(missed).toEqual([]);
   });
 
-  test("nothing was attached twice", () => {
+  test("attaches nothing twice", () => {
     const attached = arrivals
       .filter(({ method, path }) => method === "POST" && path.startsWith("/api/drafts/"))
       .filter(tookEffect)
@@ -149,7 +149,7 @@ service:
     expect(inDoubt("product_files")).toEqual([]);
   });
 
-  test("nothing was published twice, and nothing in doubt was sent again", () => {
+  test("publishes nothing twice, and sends nothing in doubt again", () => {
     const published = state.products.map(({ draftId }) => draftId);
     expect(new Set(published).size).toBe(published.length);
     const perDraft = new Map<string, RequestLogEntry[]>();
@@ -163,7 +163,7 @@ service:
     }
   });
 
-  test("the key is in no output, and no escape sequence either", () => {
+  test("prints neither the key nor an escape sequence", () => {
     const output = applies.map(({ stdout, stderr }) => stdout + stderr).join("");
     expect(output).toContain("u{1b}");
     expect(output).not.toContain(key);

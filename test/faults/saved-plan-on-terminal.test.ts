@@ -14,7 +14,7 @@ const apply = (...args: string[]) =>
     rows: 40,
   });
 
-test("a saved plan shows its changes on a terminal before it asks", async () => {
+test("a saved plan shows its changes on a terminal before the prompt", async () => {
   expect(await run("plan", "--out", "plan.json")).toMatchObject({ code: 0 });
   const screen = await apply();
   await screen.until((lines) => lines.some((line) => line.includes('Type "yes" to continue:')));
@@ -26,7 +26,7 @@ test("a saved plan shows its changes on a terminal before it asks", async () => 
   expect(sandbox.state().attachments).toHaveLength(1);
 });
 
-test("a saved plan that needs no answer shows its totals only", async () => {
+test("a saved plan with --auto-approve shows only its totals", async () => {
   expect(await run("plan", "--out", "plan.json")).toMatchObject({ code: 0 });
   const screen = await apply("--auto-approve");
   expect(await screen.ended).toBe(0);

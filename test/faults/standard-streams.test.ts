@@ -17,16 +17,16 @@ const { sandbox, proxy, folder, options, run, apply } = useWorkspace({
 /** Runs a line of a shell to its end, in the workspace. */
 const shell = (line: string) => startShell(line, options()).ended;
 
-describe("an output whose reader has left", () => {
+describe("output whose reader has closed it", () => {
   test.each([
     { name: "standard output", line: "$draftsync apply --auto-approve --new-ledger --json | head -1" },
     { name: "standard error", line: "$draftsync apply --auto-approve --new-ledger 2> >(head -1 >/dev/null)" },
-  ])("$name: apply goes on to its end", async ({ line }) => {
+  ])("does not stop apply: $name", async ({ line }) => {
     expect((await shell(line)).code).toBe(0);
     expect((await run("plan")).stdout).toContain("No changes.");
   });
 
-  test("a connection: apply goes on to its end, and it is no error", async () => {
+  test("does not stop apply if it is a connection, and is not an error", async () => {
     const server = createServer((socket) => socket.once("data", () => socket.resetAndDestroy()));
     const port = await listenLocally(server);
     const { code, stderr } = await shell(
@@ -37,23 +37,23 @@ describe("an output whose reader has left", () => {
     expect(stderr).not.toContain("cannot be written");
   });
 
-  test("plan | head is no error", async () => {
+  test("is not an error for plan | head", async () => {
     const { code, stderr } = await shell("$draftsync plan 2>/dev/null | head -1");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 });
 
-describe("a full disk", () => {
+describe("output to a full disk", () => {
   test.each([
     { name: "no byte fits", line: "$draftsync schema > /dev/full", says: "ENOSPC" },
-    { name: "a part fits", line: "ulimit -f 2; $draftsync schema > schema.json", says: "EFBIG" },
-  ])("is reported in a sentence when $name", async ({ line, says }) => {
+    { name: "some bytes fit", line: "ulimit -f 2; $draftsync schema > schema.json", says: "EFBIG" },
+  ])("is reported in one sentence when $name", async ({ line, says }) => {
     const { code, stderr } = await shell(line);
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^error: the output cannot be written: ${says}.*\\n$`));
   });
 
-  test.each(["", "--json"])("does not end an apply %j, which ends with 1", async (flag) => {
+  test.each(["", "--json"])("lets apply %j finish and exit with 1", async (flag) => {
     const { code, stderr } = await shell(`$draftsync apply --auto-approve --new-ledger ${flag} > /dev/full`);
     expect(code).toBe(1);
     expect(stderr).toContain("error: the output cannot be written");
@@ -61,20 +61,25 @@ describe("a full disk", () => {
     expect((await run("plan")).stdout).toContain("No changes.");
   });
 
-  test.each(["", "--json"])("does not hide that a publication is in doubt, with %j", async (flag) => {
-    proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);
-    const { code, stderr } = await shell(`$draftsync apply --auto-approve --new-ledger ${flag} > /dev/full`);
-    expect(code).toBe(4);
-    expect(stderr).toContain("error: the output cannot be written");
-  });
+  test.each(["", "--json"])(
+    "does not hide a publish in doubt from the exit code of apply %j",
+    async (flag) => {
+      proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);
+      const { code, stderr } = await shell(
+        `$draftsync apply --auto-approve --new-ledger ${flag} > /dev/full`,
+      );
+      expect(code).toBe(4);
+      expect(stderr).toContain("error: the output cannot be written");
+    },
+  );
 
-  test("is more than that changes are pending: nobody has seen them", async () => {
+  test("changes the exit code of plan --detailed-exitcode to 1, because the plan was not shown", async () => {
     expect((await shell("$draftsync plan --detailed-exitcode > /dev/null")).code).toBe(2);
     expect((await shell("$draftsync plan --detailed-exitcode > /dev/full")).code).toBe(1);
   });
 });
 
-describe("a reader that takes nothing", () => {
+describe("reader that does not read", () => {
   /** More than the system keeps for a reader. */
   const files = 1000;
   const command = [process.execPath, main, "apply", "--auto-approve", "--new-ledger", "--json", "--verbose"];
@@ -83,7 +88,7 @@ describe("a reader that takes nothing", () => {
     return code === 0 && JSON.parse(stdout).runs[0]?.finished_at != null;
   };
 
-  test("of both streams gets whole lines, in order, when it comes", async () => {
+  test("gets whole lines of both streams in order once it reads", async () => {
     await folder.write({ "manifests/a.yaml": draft(1, files) });
     const line =
       "mkfifo come; $draftsync apply --auto-approve --new-ledger --json --verbose 2>&1 | { read < come; cat; }";
@@ -105,7 +110,7 @@ describe("a reader that takes nothing", () => {
     expect([lines.filter((each) => each.startsWith("POST ")).length, ahead, furthest]).toEqual([files, 0, 1]);
   });
 
-  test("does not keep a process that is asked to end", async () => {
+  test("does not keep a process from exiting on SIGTERM", async () => {
     await folder.write({ "manifests/a.yaml": draft(1, files) });
     const child = startProcess(command, options());
     await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);
@@ -116,7 +121,7 @@ describe("a reader that takes nothing", () => {
   });
 });
 
-test("an outage in which many files of a draft wait to settle is reported without a word of Node's", async () => {
+test("an outage in which many files of a draft wait to settle causes no Node warning", async () => {
   proxy.choose = ({ method, path }) =>
     method === "POST" && path.endsWith("/product_files") ? { type: "answer-lost" } : undefined;
   const { code, stderr } = await apply();

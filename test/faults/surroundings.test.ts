@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.dispose());
 
-test("a folder that is gone is reported in a sentence", async () => {
+test("a current folder that was removed is an error", async () => {
   const gone = await mkdtemp(join(tmpdir(), "draftsync-gone-"));
   const { code, stderr } = await startShell(`rmdir ${gone}; $draftsync plan`, { cwd: gone }).ended;
   await rmdir(gone).catch(() => undefined);
@@ -27,8 +27,8 @@ test("a folder that is gone is reported in a sentence", async () => {
   expect(stderr).toContain("[no-folder]");
 });
 
-describe("a ledger", () => {
-  test("of a different workspace is neither planned with nor applied to", async () => {
+describe("ledger of another workspace", () => {
+  test("is refused by plan and apply", async () => {
     const state = join(folder.path, "state.db");
     const run = (name: string, ...args: string[]) =>
       draftsync([...args, "--state", state], { cwd: join(folder.path, name) });

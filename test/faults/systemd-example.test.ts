@@ -39,7 +39,7 @@ function environment(): Record<string, string> {
 const options = () => ({ cwd: example.path, env: { ...example.env, ...environment() } });
 
 describe("examples/systemd", () => {
-  test("has a service that carries a run out, and keeps its ledger and metrics where it may write", async () => {
+  test("has a service that completes one run with its ledger and metrics in writable folders", async () => {
     expect(await draftsync(argumentsOf("draftsync.service"), options())).toMatchObject({ code: 0 });
     expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([9900011, 9900044]);
     const metrics = await example.folder.read("lib/draftsync.prom");
@@ -49,7 +49,7 @@ describe("examples/systemd", () => {
     expect(example.arrivals.filter(({ method }) => method === "POST")).toHaveLength(2);
   });
 
-  test("has a service that stays, reads its config again, and ends when it is asked to", async () => {
+  test("has a service that keeps running, reloads its config, and exits when stopped", async () => {
     const args = argumentsOf("draftsync-serve.service").map((each) =>
       each === "127.0.0.1:9090" ? "127.0.0.1:0" : each,
     );
@@ -69,7 +69,7 @@ describe("examples/systemd", () => {
   });
 
   const note = skipNote("systemd-analyze");
-  describe.skipIf(note !== "")(`its units${note}`, () => {
+  describe.skipIf(note !== "")(`units${note}`, () => {
     /** The units, with a `draftsync` that is there; returns their paths. */
     async function place(change: (text: string) => string = (text) => text): Promise<string[]> {
       const program = process.execPath;
@@ -86,17 +86,17 @@ describe("examples/systemd", () => {
         env: { PATH: process.env.PATH ?? "", SYSTEMD_UNIT_PATH: `${example.folder.path}/units:` },
       });
 
-    test("are what systemd reads, without a word from it", async () => {
+    test("are accepted by systemd without a warning", async () => {
       expect(units.length).toBeGreaterThan(3);
       expect(await verify(await place())).toEqual({ code: 0, stdout: "", stderr: "" });
     });
 
-    test("would not be, with a setting that there is not", async () => {
+    test("are checked by a tool that reports an unknown setting", async () => {
       const { stderr } = await verify(await place((text) => text.replace("PrivateTmp=", "PrivatTmp=")));
       expect(stderr).toMatch(/Unknown key.*'PrivatTmp'/);
     });
 
-    test.each(["draftsync.service", "draftsync-serve.service"])("%s is shut in", async (unit) => {
+    test.each(["draftsync.service", "draftsync-serve.service"])("sandbox %s", async (unit) => {
       const paths = await place();
       const path = paths.find((each) => each.endsWith(`/${unit}`)) ?? "";
       const args = ["security", "--offline=true", "--no-pager", "--threshold=20", path];

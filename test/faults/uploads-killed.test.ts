@@ -44,12 +44,12 @@ async function expectAllDone(): Promise<void> {
 
 const calls = () => arrivals.map(({ method, path, side }) => `${side} ${method} ${path}`);
 
-test("killed while the storage answers: the bytes replace those that are there", async () => {
+test("a kill while the storage responds lets the next run replace the stored bytes", async () => {
   await killAt((request) => isPut(request) || isComplete(request));
   await expectAllDone();
 });
 
-test("killed between storage and registration: the bytes are not sent again, whatever credentials there are by then", async () => {
+test("a kill between storage and registration lets the next run register without sending the bytes or fetching credentials", async () => {
   await killAt(isRegistration);
   const listed = await run("state", "list", "uploads/a.glb");
   expect(listed.stdout).toContain("in storage, not registered yet");

@@ -6,8 +6,8 @@ const fleet = useFleet({ names, every: "1h" });
 const { run, statusOf, statuses, read, write, writeManifest, until, start, startWorker } = fleet;
 const ended = async (name: string) => (await statusOf(name)).last_run?.ended_at;
 
-describe("the commands of a fleet", () => {
-  test("before fleet apply, each says that there is none", async () => {
+describe("fleet commands", () => {
+  test("report a missing fleet before fleet apply", async () => {
     for (const args of [["status"], ["run", "--all"], ["pause", "atlas"], ["serve"]]) {
       expect(await run("fleet", ...args)).toMatchObject({
         code: 1,
@@ -16,7 +16,7 @@ describe("the commands of a fleet", () => {
     }
   });
 
-  test("apply shows the difference first, and --dry-run changes nothing", async () => {
+  test("apply shows the difference, and --dry-run changes nothing", async () => {
     const dry = await run("fleet", "apply", "--dry-run");
     expect(dry.stdout).toContain("+ lantern  accounts/lantern/draftsync.yaml, every 1 h");
     expect(dry.stdout).toContain("3 workspaces: 3 to add");
@@ -31,7 +31,7 @@ describe("the commands of a fleet", () => {
     );
   });
 
-  test("run has a worker reconcile at once, and status shows the result", async () => {
+  test("run starts a reconcile immediately, and status shows the result", async () => {
     startWorker();
     expect((await run("fleet", "run", "--all")).code).toBe(0);
     await until(async () => (await statuses()).every(({ status }) => status === "ok"));
@@ -46,7 +46,7 @@ describe("the commands of a fleet", () => {
     );
   });
 
-  test("a request that is made while the workspace runs is not lost", async () => {
+  test("run during a run starts another run afterwards", async () => {
     startWorker();
     await writeManifest("atlas", "A first text");
     await run("fleet", "run", "atlas");
@@ -61,7 +61,7 @@ describe("the commands of a fleet", () => {
     await until(async () => texts()?.every((text) => String(text).startsWith("A later text")) ?? false);
   });
 
-  test("a paused workspace does not run, also not on demand, until it is resumed", async () => {
+  test("pause stops scheduled and requested runs until resume", async () => {
     startWorker();
     await run("fleet", "pause", "harbor");
     expect(await run("fleet", "run", "harbor")).toMatchObject({
@@ -78,7 +78,7 @@ describe("the commands of a fleet", () => {
     await until(async () => (await ended("harbor")) !== before);
   });
 
-  test("one broken config, one wrong key: found in the status, the others go on, and recovers", async () => {
+  test("status shows a broken config and a wrong key, other workspaces continue, and both recover", async () => {
     startWorker();
     const config = await read("accounts/harbor/draftsync.yaml");
     await write("accounts/harbor/draftsync.yaml", config.replace("version: 1", "version: 1\nserviec: x"));
@@ -110,7 +110,7 @@ describe("the commands of a fleet", () => {
     await until(async () => (await statuses()).every(({ status }) => status === "ok"));
   });
 
-  test("what fleet.yaml no longer names is retired, and comes back with its history", async () => {
+  test("apply retires a workspace that fleet.yaml no longer names, and restores it with its history", async () => {
     const yaml = await read("fleet.yaml");
     await write("fleet.yaml", yaml.replace("accounts/*/", "accounts/{atlas,harbor}/"));
     const { stdout } = await run("fleet", "apply");
@@ -121,7 +121,7 @@ describe("the commands of a fleet", () => {
     expect(await statusOf("lantern")).toMatchObject({ last_run: { status: "ok" } });
   });
 
-  test("most workspaces are retired only if that is said, and no two may have one ledger", async () => {
+  test("apply retires most workspaces only with --retire-most, and refuses two workspaces with one ledger", async () => {
     const yaml = await read("fleet.yaml");
     await write("fleet.yaml", yaml.replace("accounts/*/", "accounts/{atlas,x}*/"));
     const refused = await run("fleet", "apply");
@@ -140,7 +140,7 @@ describe("the commands of a fleet", () => {
     await write("accounts/harbor/draftsync.yaml", config);
   });
 
-  test("a key that is new in fleet.yaml is there for the next run", async () => {
+  test("apply makes a new key available to the next run", async () => {
     const yaml = await read("fleet.yaml");
     const worker = startWorker();
     await expect.poll(worker.stderr, { timeout: 60_000 }).toContain("slots");
@@ -163,7 +163,7 @@ describe("the commands of a fleet", () => {
     await run("fleet", "resume", "atlas");
   });
 
-  test("mistakes in fleet.yaml are errors at their line", async () => {
+  test("apply reports errors in fleet.yaml with their lines", async () => {
     const yaml = await read("fleet.yaml");
     const more = "overrides:\n  latern: { every: 5m }\n  atlas: { key: acme }\n";
     await write("fleet.yaml", `${yaml.replace("accounts/*/", "acounts/*/")}${more}`);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../support/start-postgres.mjs";
 import { useFleet } from "./support/world.ts";
 
-describe("a database that goes away", () => {
+describe("database outage of 20 s", () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres();
@@ -17,7 +17,7 @@ describe("a database that goes away", () => {
     databaseUrl: () => server.url,
   });
 
-  test("for 20 s: the worker waits, and every workspace ends as desired, with nothing attached twice", async () => {
+  test("makes the worker wait, and every workspace converges with nothing attached twice", async () => {
     const { run, statuses, until, startWorker } = fleet;
     await run("fleet", "apply");
     const worker = startWorker("--slots", "3");

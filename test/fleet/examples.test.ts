@@ -116,13 +116,13 @@ describe("examples/compose", () => {
     ),
   ].map(([, from = "", args = ""]) => (args === "" ? (service(from).command ?? []) : args.trim().split(" ")));
 
-  test("has a Dockerfile without faults, whose last user is not root", () => {
+  test("has a valid Dockerfile whose last user is not root", () => {
     const text = readText("examples/compose/Dockerfile");
     expect(validate(text)).toEqual([]);
     expect([...text.matchAll(/^USER (.*)/gm)].at(-1)?.[1]).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  test("starts its services, and the commands of its README end as they should", async () => {
+  test("starts its services, and the commands of its README succeed", async () => {
     await copyExample("compose", folder, {});
     await writeKeys(join(folder, "keys"));
     const { environment, healthcheck, scale = 1 } = service("worker");
@@ -218,7 +218,7 @@ describe("examples/kubernetes/fleet", () => {
   }
 
   test.skipIf(note !== "")(
-    `reconciles the commit that git-sync shows, with secrets from files${note}`,
+    `reconciles the commit that git-sync checked out, with secrets from files${note}`,
     async () => {
       await writeKeys(join(folder, "secrets/keys"));
       await mkdir(join(folder, "secrets/postgres"));

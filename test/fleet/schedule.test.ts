@@ -7,11 +7,11 @@ import { useFleet } from "./support/world.ts";
 
 const names = ["atlas", "basalt", "cobalt", "dragon"];
 
-describe("three workers, one of which is 30 s ahead and one 30 s late", () => {
+describe("three workers, one with a clock 30 s ahead and one 30 s late", () => {
   const fleet = useFleet({ names, every: "4s" });
   const { run, statuses, until, startWorker, startWorkerAhead, schema } = fleet;
 
-  test("run every workspace in each of its turns, once, and never twice at a time", async () => {
+  test("run every workspace once per interval and never twice at the same time", async () => {
     await run("fleet", "apply");
     startWorker("--slots", "2");
     startWorkerAhead(30_000, "--slots", "2");
@@ -36,7 +36,7 @@ describe("three workers, one of which is 30 s ahead and one 30 s late", () => {
   });
 });
 
-describe("a worker that is 30 s ahead, during long runs of a second one", () => {
+describe("worker with a clock 30 s ahead during long runs of another worker", () => {
   const fleet = useFleet({
     names: names.slice(0, 2),
     every: "1h",
@@ -45,7 +45,7 @@ describe("a worker that is 30 s ahead, during long runs of a second one", () => 
   });
   const { run, statuses, until, startWorker, startWorkerAhead } = fleet;
 
-  test("disturbs none of them, and nothing is attached twice", async () => {
+  test("does not disturb the runs, and nothing is attached twice", async () => {
     await run("fleet", "apply");
     startWorker("--slots", "2");
     await run("fleet", "run", "--all");
@@ -58,11 +58,11 @@ describe("a worker that is 30 s ahead, during long runs of a second one", () => 
   });
 });
 
-describe("a workspace whose service never answers", () => {
+describe("workspace whose service never responds", () => {
   const fleet = useFleet({ names: names.slice(0, 2), every: "1h", more: "deadline: 3s\nslots: 1" });
   const { run, statusOf, until, startWorker, read, write } = fleet;
 
-  test("is ended at the deadline, and changes nothing for the others", async () => {
+  test("is ended at the deadline and does not affect other workspaces", async () => {
     const server = createServer(() => {});
     const port = await listenLocally(server);
     const config = await read("accounts/atlas/draftsync.yaml");
@@ -83,11 +83,11 @@ describe("a workspace whose service never answers", () => {
   });
 });
 
-describe("an upgrade while the fleet runs", () => {
+describe("upgrade while the fleet runs", () => {
   const fleet = useFleet({ names, every: "1h", files: 10, rate: { limit: 10, windowMs: 1000 } });
   const { run, statuses, until, startWorker, schema } = fleet;
 
-  test("workers of before go on with the tables of a later version, and give their runs back when they are stopped", async () => {
+  test("lets old workers continue with newer tables and hand over their runs when they stop", async () => {
     await run("fleet", "apply");
     const older = [startWorker("--slots", "2"), startWorker("--slots", "2")];
     await run("fleet", "run", "--all");
@@ -105,11 +105,11 @@ describe("an upgrade while the fleet runs", () => {
   });
 });
 
-describe("notifications", () => {
+describe("fleet notification", () => {
   const fleet = useFleet({ names, every: "1h" });
   const { run, statuses, until, startWorker, read, write } = fleet;
 
-  test("name all workspaces whose status changed in one message, and those that recover", async () => {
+  test("names all workspaces whose status changed in one message, and those that recover", async () => {
     const webhook = await startWebhook();
     await write("hook", webhook.url);
     await write("fleet.yaml", `${await read("fleet.yaml")}notify: { url_file: hook }\n`);

@@ -8,7 +8,7 @@ describe("two workers", () => {
   const fleet = useFleet({ names, every: "1h", files: 30, rate: { limit: 10, windowMs: 1000 } });
   const { run, statuses, until, startWorker } = fleet;
 
-  test("the runs of a worker that is killed return to the other, and nothing is attached twice", async () => {
+  test("take over the runs of a killed worker, and nothing is attached twice", async () => {
     await run("fleet", "apply");
     const first = startWorker("--slots", "2");
     startWorker("--slots", "2");
@@ -24,11 +24,11 @@ describe("two workers", () => {
   });
 });
 
-describe("a queue that gives the entry of a run to another worker", () => {
+describe("queue that gives a running job to another worker", () => {
   const fleet = useFleet({ names: ["atlas"], every: "1h", files: 40, rate: { limit: 10, windowMs: 1000 } });
   const { run, statusOf, until, startWorker, schema } = fleet;
 
-  test("begins no second run of the workspace", async () => {
+  test("starts no second run of the workspace", async () => {
     await run("fleet", "apply");
     startWorker();
     startWorker();
@@ -58,7 +58,7 @@ describe("workspaces that share an API key", () => {
   });
   const { run, statuses, until, startWorker } = fleet;
 
-  test("keep its rate limit together, on three workers", async () => {
+  test("share its rate limit across three workers", async () => {
     await run("fleet", "apply");
     for (let worker = 0; worker < 3; worker += 1) startWorker("--slots", "1");
     await run("fleet", "run", "--all");
@@ -68,11 +68,11 @@ describe("workspaces that share an API key", () => {
   });
 });
 
-describe("a worker that is stopped", () => {
+describe("worker that is stopped by SIGTERM", () => {
   const fleet = useFleet({ names: ["atlas"], every: "1h", files: 60, rate: { limit: 10, windowMs: 1000 } });
   const { run, statusOf, until, startWorker } = fleet;
 
-  test("by SIGTERM interrupts its runs, records their ends, and another worker goes on at once", async () => {
+  test("interrupts and records its runs, and another worker continues immediately", async () => {
     await run("fleet", "apply");
     const first = startWorker();
     await run("fleet", "run", "atlas");

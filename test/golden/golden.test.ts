@@ -40,7 +40,7 @@ const chosen: Readonly<Record<string, readonly string[]>> = {
   html: ["doubt", "drift", "everything-gone", "files", "first-apply", "hostile", "no-changes", "removed-drafts", "texts"],
 };
 
-describe.each(Object.entries(formats))("a plan as %s", (ending, format) => {
+describe.each(Object.entries(formats))("plan as %s", (ending, format) => {
   const cases = scenarios.filter(({ name }) => chosen[ending]?.includes(name) ?? true);
 
   test.each(cases)("$name: $scenario.about", async ({ name, scenario }) => {

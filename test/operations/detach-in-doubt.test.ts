@@ -16,44 +16,47 @@ const loseDeletes = (carriedOut: boolean) => {
     method === "DELETE" ? { type: "answer", status: 503, carriedOut } : undefined;
 };
 
-describe.each([{ carriedOut: true }, { carriedOut: false }])("a detach in doubt (%j)", ({ carriedOut }) => {
-  beforeEach(async () => {
-    expect((await apply()).code).toBe(0);
-    await folder.write(list("{ file_id: 10 }"));
-    loseDeletes(carriedOut);
-    expect((await apply()).code).toBe(4);
-    proxy.choose = () => undefined;
-  });
+describe.each([{ carriedOut: true }, { carriedOut: false }])(
+  "detach in doubt, took effect: $carriedOut",
+  ({ carriedOut }) => {
+    beforeEach(async () => {
+      expect((await apply()).code).toBe(0);
+      await folder.write(list("{ file_id: 10 }"));
+      loseDeletes(carriedOut);
+      expect((await apply()).code).toBe(4);
+      proxy.choose = () => undefined;
+    });
 
-  test("is settled before a publish when its entry comes back", async () => {
-    await folder.write(list(both, "publish: true\n"));
-    expect((await run("plan")).stdout).toContain("drafts/1/product_files/11");
-    expect((await apply()).code).toBe(0);
-    expect(attached().sort()).toEqual([10, 11]);
-    expect(writes().indexOf("PATCH")).toBeLessThan(writes().length - 1);
-    expect(sandbox.state().products).toHaveLength(1);
-    arrivals.length = 0;
-    expect((await apply()).code).toBe(0);
-    expect(writes()).toEqual([]);
-  });
+    test("is settled before a publish when the manifest lists the file again", async () => {
+      await folder.write(list(both, "publish: true\n"));
+      expect((await run("plan")).stdout).toContain("drafts/1/product_files/11");
+      expect((await apply()).code).toBe(0);
+      expect(attached().sort()).toEqual([10, 11]);
+      expect(writes().indexOf("PATCH")).toBeLessThan(writes().length - 1);
+      expect(sandbox.state().products).toHaveLength(1);
+      arrivals.length = 0;
+      expect((await apply()).code).toBe(0);
+      expect(writes()).toEqual([]);
+    });
 
-  test("is settled before a publish where its list is left out", async () => {
-    await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
-    expect((await apply()).code).toBe(0);
-    expect(attached().sort()).toEqual(carriedOut ? [10] : [10, 11]);
-    expect((await run("state", "list")).stdout.includes("product_files/11")).toBe(!carriedOut);
-    expect(sandbox.state().products).toHaveLength(1);
-  });
+    test("is settled before a publish when the manifest omits the list", async () => {
+      await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+      expect((await apply()).code).toBe(0);
+      expect(attached().sort()).toEqual(carriedOut ? [10] : [10, 11]);
+      expect((await run("state", "list")).stdout.includes("product_files/11")).toBe(!carriedOut);
+      expect(sandbox.state().products).toHaveLength(1);
+    });
 
-  test("is no agreement of ledger and service for drift", async () => {
-    await folder.write(list(both));
-    const { code, stderr } = await run("drift", "--probe");
-    expect(code).toBe(4);
-    expect(stderr).toContain("drafts/1/product_files/11 in doubt: not compared");
-  });
-});
+    test("is reported by drift as not compared", async () => {
+      await folder.write(list(both));
+      const { code, stderr } = await run("drift", "--probe");
+      expect(code).toBe(4);
+      expect(stderr).toContain("drafts/1/product_files/11 in doubt: not compared");
+    });
+  },
+);
 
-test("a replace whose content comes back keeps a file attached", async () => {
+test("a replace in doubt keeps one file attached when the source gets its old content back", async () => {
   await folder.write(list("{ source: ../a.glb }", "publish: true\n"));
   expect((await apply("--remove-drafts")).code).toBe(0);
   const [first] = attached();
@@ -67,7 +70,7 @@ test("a replace whose content comes back keeps a file attached", async () => {
   expect(sandbox.state().products).toHaveLength(2);
 });
 
-test("a detach that took effect and was answered with a conflict is not taken as refused", async () => {
+test("a detach that took effect and returned a conflict stays in doubt", async () => {
   expect((await apply()).code).toBe(0);
   await folder.write(list("{ file_id: 10 }"));
   proxy.choose = ({ method }) =>

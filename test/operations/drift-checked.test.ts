@@ -9,7 +9,7 @@ product_files: [{ file_id: 11, renderer: arnold }, { file_id: 12 }]
   },
 });
 
-test("drift that checks nothing is an error that says how to check", async () => {
+test("drift exits with an error and explains how to check when nothing was checked", async () => {
   expect(await apply()).toMatchObject({ code: 0 });
   const before = proxy.seen.length;
   for (const format of ["text", "json", "markdown"]) {
@@ -23,7 +23,7 @@ test("drift that checks nothing is an error that says how to check", async () =>
   expect(proxy.seen.length).toBe(before);
 });
 
-test("--probe checks the files once, whatever the config says", async () => {
+test("drift --probe checks every file even if the config does not probe", async () => {
   await apply();
   const { code, stdout } = await run("drift", "--probe");
   expect({ code, stdout }).toMatchObject({
@@ -34,7 +34,7 @@ test("--probe checks the files once, whatever the config says", async () => {
   expect(await run("drift")).toMatchObject({ code: 1 });
 });
 
-test("drift says how many resources it did not check", async () => {
+test("drift reports how many resources it did not check", async () => {
   await apply();
   await folder.write(config("refresh: { attachments: probe, max_calls: 1 }\n"));
   const { code, stdout } = await run("drift");
@@ -47,14 +47,14 @@ test("drift says how many resources it did not check", async () => {
   expect((await run("drift", "--format", "markdown")).stdout).toMatch(/1 not checked/);
 });
 
-test("a file that could not be read is not known to match", async () => {
+test("drift reports an error when a file cannot be read", async () => {
   await apply();
   proxy.choose = ({ path }) => (path.endsWith("/12") ? { type: "answer", status: 503 } : undefined);
   const { code, stderr } = await run("drift", "--probe");
   expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("[not-readable]") });
 });
 
-test("a service that cannot be read, and a ledger that records nothing, are not free of drift", async () => {
+test("drift reports an error when the ledger is empty or the service cannot be read", async () => {
   expect(await run("drift", "--probe")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("the ledger records nothing to compare"),

@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 describe("drift", () => {
-  test("ends with 0 when what was seen is as recorded, and changes nothing at the service or in the ledger", async () => {
+  test("exits with 0 and changes nothing when the service matches the ledger", async () => {
     const before = (await run("state", "export")).stdout;
     const seen = await arriving(async () => {
       const { code, stdout } = await run("drift");
@@ -73,7 +73,7 @@ describe("drift", () => {
     expect((await run("state", "export")).stdout).toBe(before);
   });
 
-  test("reports changes that another client made, and which call of ours was the last there", async () => {
+  test("reports changes made by another client and the last call by draftsync", async () => {
     expect(await singleCall("PATCH", `/api/${files}/11`, { renderer: "`|@all" })).toBe(200);
     expect(await singleCall("DELETE", `/api/${files}/12`)).toBe(204);
     const { code, stdout } = await run("drift", "--format", "json");
@@ -119,7 +119,7 @@ describe("drift", () => {
     expect(markdown).toContain('``"`\\|@all"``');
   });
 
-  test("says when files are only taken from the ledger", async () => {
+  test("reports how many recorded files were not checked", async () => {
     const config = {
       "draftsync.yaml": "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com }\n",
     };
@@ -137,7 +137,7 @@ describe("drift", () => {
 });
 
 describe("import", () => {
-  test("--write refuses a manifest of which it would change something else, and says what to add", async () => {
+  test("--write refuses a manifest if the edit would change another entry, and prints the lines to add", async () => {
     const text = "draft: 1\nproduct_files: &files [{ file_id: 11 }]\npromotional_files: *files\n";
     const before = await folder.read("manifests/a.yaml");
     await folder.write({ "manifests/a.yaml": text });
@@ -151,7 +151,7 @@ describe("import", () => {
     await folder.write({ "manifests/a.yaml": before });
   });
 
-  test("adopts what is there, with its attributes, and changes nothing at the service", async () => {
+  test("adopts existing files with their attributes and changes nothing at the service", async () => {
     await singleCall("POST", `/api/${files}`, { file_id: 14, file_format: "fbx" });
     const seen = await arriving(async () => {
       const { code, stdout } = await run("import", `${files}/14`, `${files}/11`, `${files}/12`);
@@ -178,7 +178,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     });
   });
 
-  test("takes products by their ids, and addresses from a file", async () => {
+  test("accepts products by id and reads addresses from a file", async () => {
     const other = await makeFolder({
       "draftsync.yaml":
         "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com, rate: { limit: 500, window: 1s } }\n",
@@ -213,7 +213,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     [["import", "drafts/2/product=5"], "no manifest publishes this draft"],
     [["import", "drafts/1/product_files/11=12"], "the address contains another id than 12"],
     [["import", "--file", "nowhere.txt"], "the list of addresses cannot be read"],
-  ])("%j says what is wrong, before any call", async (args, words) => {
+  ])("rejects %j before any call", async (args, words) => {
     const seen = await arriving(async () => {
       const { code, stderr } = await run(...args);
       expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
@@ -221,7 +221,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     expect(seen).toEqual([]);
   });
 
-  test("--write adds what was imported to a manifest, and the next plan has no changes", async () => {
+  test("--write adds the imported resources to a manifest, so that the next plan is empty", async () => {
     for (const [id, attributes] of [
       [21, { file_format: "fbx", format_version: "2020" }],
       [22, {}],
@@ -281,7 +281,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     }
   });
 
-  describe("--write", () => {
+  describe("import --write", () => {
     const settings = "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com }\n";
     let other: Folder;
     const there = (...args: string[]) =>
@@ -291,7 +291,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       onTestFinished(() => other.dispose());
     });
 
-    test("refuses a file that a manifest declares already by its source", async () => {
+    test("refuses a file that a manifest already declares by its source", async () => {
       const text = "draft: 20\nproduct_files: [{ source: a.bin }]\n";
       await other.write({ "manifests/a.yaml": text, "manifests/a.bin": "x" });
       expect((await there("apply", "--auto-approve")).code).toBe(0);
@@ -306,7 +306,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       expect(await other.read("manifests/a.yaml")).toBe(text);
     });
 
-    test("makes the first manifest of a workspace", async () => {
+    test("creates the first manifest of a workspace", async () => {
       await singleCall("POST", "/api/drafts/9/product_files", { file_id: 41 });
       const imported = await there("import", "drafts/9/product_files/41", "--write", "manifests/a.yaml");
       expect(imported).toMatchObject({ code: 0 });
@@ -316,12 +316,12 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     test.each([
       ["drafts/14/product=5", "drafts/14/product=6", "named with two ids, 5 and 6"],
       ["drafts/14/product=5", "drafts/15/product=5", "product 5 is named for drafts/14/product, too"],
-    ])("refuses %s beside %s", async (one, two, words) => {
+    ])("refuses %s together with %s", async (one, two, words) => {
       const { code, stderr } = await there("import", one, two, "--write", "manifests/a.yaml");
       expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
     });
 
-    test("adds the recorded files of a list that no manifest has, so that no plan deletes them", async () => {
+    test("adds the recorded files of a list that no manifest declares, so that no plan deletes them", async () => {
       await other.write({
         "manifests/a.yaml":
           "draft: 10\nproduct_files: [{ file_id: 51 }, { file_id: 52, renderer: arnold }]\n",
@@ -338,7 +338,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     });
 
     test.each(["draftsync.yaml", "other/x.yaml"])(
-      "refuses %s, which no pattern matches, for a product too",
+      "refuses %s because no manifest pattern matches it",
       async (file) => {
         await other.write({ "manifests/a.yaml": "draft: 12\npublish: true\n" });
         await there("apply", "--auto-approve");
@@ -352,7 +352,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     );
   });
 
-  test("--all looks at every file that the manifests ask for", async () => {
+  test("--all reads every file that the manifests declare", async () => {
     const { code, stdout } = await run("import", "--all", "--json");
     expect(code).toBe(3);
     const view = JSON.parse(stdout);

@@ -145,8 +145,8 @@ function expectMended(): void {
   expect(sandbox.state().products).toEqual([]);
 }
 
-describe("changes that another client made", () => {
-  test("is each seen as what it is, and put right by the saved plan, whose drift the ledger takes once", async () => {
+describe("changes made by another client", () => {
+  test("are reported by type and reverted by the saved plan", async () => {
     await changeBehindTheBack();
     const blind = await planned("--refresh", "none");
     expect(blind).toMatchObject({ drift: undefined, refresh: undefined, diagnostics: [] });
@@ -183,7 +183,7 @@ describe("changes that another client made", () => {
     expect(arrivals).toEqual([]);
   });
 
-  test("is put right by apply, which confirms the rest; a second one probes and writes nothing", async () => {
+  test("are reverted by apply; a second apply only probes", async () => {
     await changeBehindTheBack();
     const { code, stdout } = await run("apply", "--auto-approve", "--json");
     expect(code).toBe(0);
@@ -207,7 +207,7 @@ describe("changes that another client made", () => {
     expect(again.stdout).toContain("[product-gone]");
   });
 
-  test("is recorded without a call where it is as desired; in a draft of ours only a full refresh finds it", async () => {
+  test("are recorded without a call if they match the manifest; only a full refresh finds a file attached to a known draft", async () => {
     await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
     await singleCall("POST", "drafts/1/product_files", { file_id: 14 });
     const wished = ours.replace("arnold", "vray").replace("promotional", "  - { file_id: 14 }\npromotional");
@@ -233,7 +233,7 @@ describe("changes that another client made", () => {
     });
   });
 
-  test("at the targets alone is put right, the rest the next time; a target may be in no manifest", async () => {
+  test("are reverted at the given targets only, even for a draft in no manifest", async () => {
     await folder.write({ "manifests/a.yaml": ours });
     await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
     await singleCall("DELETE", "drafts/2/product_files/31");
@@ -248,11 +248,11 @@ describe("changes that another client made", () => {
   });
 });
 
-describe("unattended", () => {
+describe("drift found by reconcile", () => {
   const metrics = async () => folder.read("m.prom");
   const reconcile = () => run("reconcile", "--metrics-file", "m.prom");
 
-  test("what policy allows is put right, and every run reports how much has drifted", async () => {
+  test("is reverted if the policy allows it, and every run reports how much was found", async () => {
     await changeBehindTheBack();
     expect(await reconcile()).toMatchObject({ code: 0 });
     expect(writes(arrivals)).toEqual(remedyWrites);
@@ -265,7 +265,7 @@ describe("unattended", () => {
     expect(await metrics()).toContain('draftsync_drift{workspace="w"} 1\n');
   });
 
-  test("what policy does not allow is observed, recorded and excluded", async () => {
+  test("is recorded and excluded if the policy does not allow the change", async () => {
     const config = await folder.read("draftsync.yaml");
     await folder.write({ "draftsync.yaml": `${config}reconcile: { allow: [create] }\n` });
     await changeBehindTheBack();

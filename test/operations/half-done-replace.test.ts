@@ -11,7 +11,7 @@ const { sandbox, proxy, folder, config, run, apply } = useWorkspace({
 const attached = () => sandbox.state().attachments.map(({ fileId }) => fileId);
 const planned = async () => JSON.parse((await run("plan", "--format", "json")).stdout);
 
-describe("the detach of a half-done replace", () => {
+describe("detach of an interrupted replace", () => {
   /** The new file is attached; the recorded one could not be detached. */
   beforeEach(async () => {
     await apply();
@@ -22,7 +22,7 @@ describe("the detach of a half-done replace", () => {
     expect(attached()).toHaveLength(3);
   });
 
-  test("is the rest of a replacement in the plan", async () => {
+  test("is shown in the plan as the rest of the replace", async () => {
     const { changes } = await planned();
     expect(changes).toMatchObject([{ action: "delete", reason: "content_changed", completes_replace: true }]);
     expect((await apply()).code).toBe(0);
@@ -30,7 +30,7 @@ describe("the detach of a half-done replace", () => {
     expect((await planned()).changes).toEqual([]);
   });
 
-  test("is no delete for protect, which stays in the ledger", async () => {
+  test("is not blocked by protect", async () => {
     await folder.write(manifest("protect: true\n"));
     expect((await apply()).code).toBe(0);
     expect(attached()).toHaveLength(2);
@@ -42,7 +42,7 @@ describe("the detach of a half-done replace", () => {
     expect(attached()).toHaveLength(2);
   });
 
-  test("is no delete for max_deletes, and needs replace in a policy", async () => {
+  test("does not count toward max_deletes and requires replace in the policy", async () => {
     await folder.write(config("safety: { max_deletes: { percent: 0, above: 0 } }\n"));
     const plan = await run("plan");
     expect(plan.stderr).not.toContain("refuse");
@@ -52,7 +52,7 @@ describe("the detach of a half-done replace", () => {
     expect(attached()).toHaveLength(2);
   });
 
-  test("is no delete for max_deletes in a saved plan that continues", async () => {
+  test("does not count toward max_deletes when a saved plan continues", async () => {
     await folder.write(config("safety: { max_deletes: { percent: 0, above: 0 } }\n"));
     await folder.write({ "a.glb": "third" });
     await run("plan", "--out", "plan.json");
@@ -63,7 +63,7 @@ describe("the detach of a half-done replace", () => {
     expect(attached()).toHaveLength(2);
   });
 
-  test("is a delete again once its file was named by its id", async () => {
+  test("becomes an ordinary delete once a manifest has listed the old file by id", async () => {
     const { changes } = await planned();
     const old = changes[0].before.file_id;
     const list = (...entries: string[]) => ({

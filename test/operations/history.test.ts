@@ -32,7 +32,7 @@ afterAll(() => folder.dispose());
 const file = "drafts/1/product_files/11";
 
 describe("history", () => {
-  test("reports runs and what they sent, oldest first", async () => {
+  test("lists runs and their calls, oldest first", async () => {
     const { code, stdout } = await run("history");
     expect(code).toBe(0);
     const withoutStarters = stdout.replaceAll(/^ {2}by .*\n/gm, "");
@@ -54,12 +54,12 @@ describe("history", () => {
     ]);
   });
 
-  test("says whether there is no run at all, or none of those that were asked for", async () => {
+  test("distinguishes an empty history from a filter without matches", async () => {
     expect((await run("history", "--run", "none")).stderr).toBe("No matching runs.\n");
     expect((await run("history", "--state", "other.db")).stderr).toContain("No runs yet.\n");
   });
 
-  test("narrows by address, run, time, outcome and number", async () => {
+  test("filters by address, run, time, outcome and limit", async () => {
     const all = await historyOf();
     expect(all).toHaveLength(2);
     const [first, second] = all;
@@ -78,7 +78,7 @@ describe("history", () => {
     [["--limit", "0"], "--limit must be a positive integer"],
     [["--since", "soon"], "--since must be a duration or a time"],
     [["--outcome", "lost"], "Allowed choices"],
-  ])("%j is an error that says what is allowed", async (args, message) => {
+  ])("rejects %j and names the allowed values", async (args, message) => {
     expect(await run("history", ...args)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(message),
@@ -86,7 +86,7 @@ describe("history", () => {
   });
 });
 
-test("state show reports the whole story of an address", async () => {
+test("state show lists every operation at an address", async () => {
   const { stdout } = await run("state", "show", file);
   expect(stdout).toContain(`${file} · a.yaml  attachment, confirmed by PATCH`);
   expect(stdout).toMatch(/UTC {2}attach .* done .*\n.*UTC {2}update .* done/);
@@ -96,7 +96,7 @@ test("state show reports the whole story of an address", async () => {
 });
 
 describe("state rm and mv", () => {
-  test("mv records a file under another address, and the plan follows", async () => {
+  test("mv records a file at another address, and the next plan is empty", async () => {
     const to = "drafts/1/product_files/source:manifests/b.glb";
     expect(await run("state", "mv", "drafts/1/product_files/source:manifests/a.glb", to)).toMatchObject({
       code: 0,
@@ -109,7 +109,7 @@ describe("state rm and mv", () => {
     expect((await run("plan")).stdout).toContain("No changes.");
   });
 
-  test("rm forgets, and the next apply finds the file attached and adopts it", async () => {
+  test("rm removes a record, and the next apply adopts the file that is still attached", async () => {
     expect(await run("state", "rm", file)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("[approval-needed]"),
@@ -134,7 +134,7 @@ describe("state rm and mv", () => {
       "not a valid address for file 11 in product_files of draft 1",
     ],
     [["mv", "drafts/1/product", file], "is the product of its draft and cannot be moved"],
-  ])("state %j is refused, and nothing is changed", async (args, message) => {
+  ])("refuses state %j and changes nothing", async (args, message) => {
     const before = (await run("state", "export")).stdout;
     expect(await run("state", ...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
     const after = (await run("state", "export")).stdout;
@@ -142,7 +142,7 @@ describe("state rm and mv", () => {
   });
 });
 
-test("rm of a duplicate says that it would be copied again, and how to record it; mv refuses it", async () => {
+test("rm of a duplicate warns that apply copies it again and names the command that records it; mv refuses", async () => {
   const shop = await makeFolder({
     "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
     "manifests/a.yaml": "duplicates: [{ name: copy, product: 5 }]\n",
@@ -161,7 +161,7 @@ test("rm of a duplicate says that it would be copied again, and how to record it
   expect((await draft("plan")).stdout).toContain("No changes.");
 });
 
-test("history says who started a run, in which CI job and from which commit", async () => {
+test("history records the user, host, CI job and commit of a run", async () => {
   const shop = await makeFolder({
     "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
     "manifests/a.yaml": "draft: 1\npromotional_files: [{ file_id: 5 }]\n",

@@ -38,7 +38,7 @@ beforeEach(async () => {
   expect(await apply()).toMatchObject({ code: 0 });
 });
 
-test("another value waits until a lost one that was sent again can no longer arrive", async () => {
+test("a different write waits until a lost write, sent again since, can no longer arrive", async () => {
   lose("PATCH", 1);
   await folder.write(file("b"));
   expect(await apply()).toEqual({ code: 0, words: ["PATCH unknown", "PATCH done"] });
@@ -48,7 +48,7 @@ test("another value waits until a lost one that was sent again can no longer arr
   expect(await apply()).toEqual({ code: 0, words: ["PATCH done"] });
 });
 
-test("a value in doubt is sent again at once, and another one waits", async () => {
+test("a write in doubt is sent again immediately, and a different write waits", async () => {
   lose("PATCH", 3);
   await folder.write(file("b"));
   expect(await apply()).toMatchObject({ code: 4 });
@@ -57,7 +57,7 @@ test("a value in doubt is sent again at once, and another one waits", async () =
   expect(await apply()).toEqual({ code: 0, words: ["settle", "PATCH done"] });
 });
 
-test("--not-done is refused while the call may still take effect", async () => {
+test("resolve --not-done is refused while the call may still take effect", async () => {
   lose("POST", 1);
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
   expect(await apply()).toMatchObject({ code: 4 });
@@ -67,7 +67,7 @@ test("--not-done is refused while the call may still take effect", async () => {
   });
 });
 
-test("--not-done of a call that a clock of the future dated waits as long, from the first time on", async () => {
+test("resolve --not-done waits no longer than settle_delay for a call dated by a clock that was ahead", async () => {
   lose("POST", 1);
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
   const shift = "const now = Date.now; Date.now = () => now() + 86_400_000;";
@@ -78,7 +78,7 @@ test("--not-done of a call that a clock of the future dated waits as long, from 
   await expect.poll(async () => (await resolve()).code, { timeout: 60_000, interval: 1_000 }).toBe(0);
 });
 
-test("a lost publish that may still arrive holds changes of the draft's files back", async () => {
+test("changes to the files of a draft wait while its lost publish may still arrive", async () => {
   await folder.write({ "manifests/a.yaml": `${file("a")["manifests/a.yaml"]}publish: true\n` });
   lose("POST", 1);
   expect(await apply()).toMatchObject({ code: 4 });
@@ -86,7 +86,7 @@ test("a lost publish that may still arrive holds changes of the draft's files ba
   expect(await apply()).toEqual({ code: 4, words: ["settle", "PATCH done"] });
 });
 
-test("a file that was detached by a second request is attached again only when the first can no longer arrive", async () => {
+test("a file detached by a second request is attached again only when the first can no longer arrive", async () => {
   lose("DELETE", 1);
   await folder.write(without);
   expect(await apply()).toEqual({ code: 0, words: ["DELETE unknown", "DELETE done"] });

@@ -30,8 +30,8 @@ beforeEach(async () => {
 
 const attached = { type: "answer", status: 422, body: '{"errors":[{"status":"422"}]}' } as const;
 
-describe("a draft with a file that was attached before the ledger is not published", () => {
-  test("and the events of a run name what it leaves out", async () => {
+describe("draft whose file was attached before the ledger existed is not published", () => {
+  test("and the events name the excluded publish and duplicate", async () => {
     await apply("--new-ledger");
     const events = (await apply("--json")).stdout
       .trim()
@@ -45,7 +45,7 @@ describe("a draft with a file that was attached before the ledger is not publish
   });
 
   test.each([429, 425])(
-    "when the attachment is refused with %d, and the file is attached",
+    "when the attachment is refused with %d although the file is attached",
     async (status) => {
       const throttled = { type: "answer", status, body: "", headers: { "retry-after": "0" } } as const;
       proxy.choose = ({ method, path }) =>
@@ -57,7 +57,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     },
   );
 
-  describe("when its attachment is refused, and the PATCH that adopts the file is in doubt", () => {
+  describe("when the attachment is refused and the PATCH that adopts the file is in doubt", () => {
     const away = { type: "answer", status: 503, body: "<html>away</html>" } as const;
 
     beforeEach(async () => {
@@ -72,20 +72,20 @@ describe("a draft with a file that was attached before the ledger is not publish
       { settled: "by a person", by: ["resolve", "drafts/1/product_files/11", "--done"] },
       { settled: "by an import", by: ["import", "drafts/1/product_files/11"] },
       { settled: "by an import of all", by: ["import", "--all"] },
-    ])("settled $settled", async ({ by }) => {
+    ])("and is settled $settled", async ({ by }) => {
       if (by.length > 0) expect((await run(...by)).code).toBe(0);
       expect(await apply()).toMatchObject(refused);
       expect(publishes()).toBe(0);
     });
 
-    test("settled by a refresh", async () => {
+    test("and is settled by a refresh", async () => {
       await folder.write(config(`refresh: { attachments: probe }\n${unattended}`));
       expect(await run("reconcile")).toMatchObject({ code: 5 });
       expect(publishes()).toBe(0);
     });
   });
 
-  test("nor by a saved plan whose own run found the evidence, and which goes on with the rest", async () => {
+  test("by a saved plan whose own run finds the file; the plan applies its other changes", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 3\nproduct_files: [{ file_id: 31 }]\npublish: true\n" });
     await run("plan", "--out", "p.json");
     expect(await run("apply", "p.json", "--auto-approve")).toMatchObject({ code: 5 });
@@ -106,7 +106,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when the attachment is settled by a later run", async () => {
+  test("when a later run settles the attachment", async () => {
     proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
     expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
     proxy.choose = () => undefined;
@@ -115,7 +115,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when the file was imported, as the guide for a lost ledger says", async () => {
+  test("when the file was imported, as the guide for a lost ledger describes", async () => {
     expect(await run("import", "--all")).toMatchObject({ code: 0 });
     expect(await apply("--new-ledger")).toMatchObject(refused);
     expect(publishes()).toBe(0);
@@ -123,7 +123,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(await apply()).toMatchObject({ code: 0 });
   });
 
-  test("after a run that stopped at its limit of calls", async () => {
+  test("after a run that stopped at --max-calls", async () => {
     const { code, stdout, stderr } = await apply("--new-ledger", "--max-calls", "2");
     expect(code).toBe(7);
     expect(stdout + stderr).toContain("drafts/1/product_files/11 was attached already");
@@ -131,7 +131,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when a person confirms the ledger after the file was found", async () => {
+  test("when an operator confirms the ledger after the file was found", async () => {
     proxy.choose = ({ method, path }) =>
       method === "POST" && path.endsWith("product_files") ? attached : undefined;
     expect(await apply()).toMatchObject(refused);
@@ -152,7 +152,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("by any run of reconcile", async () => {
+  test("by reconcile", async () => {
     await folder.write(config(unattended));
     await confirmLedger();
     expect(await run("reconcile")).toMatchObject({ code: 5 });
@@ -171,7 +171,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when a refresh settles its attachment", async () => {
+  test("when a refresh settles the attachment", async () => {
     proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
     expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
     proxy.choose = () => undefined;
@@ -180,7 +180,7 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("by a plan that was saved before or after the file was found", async () => {
+  test("by a plan saved before or after the file was found", async () => {
     await confirmLedger();
     await run("plan", "--out", "before.json");
     expect(await apply()).toMatchObject(refused);
@@ -209,7 +209,7 @@ describe("a draft with a file that was attached before the ledger is not publish
   });
 });
 
-test("every format of a plan says that a publish is left out, with both commands", async () => {
+test("every plan format shows the excluded publish and both resolve commands", async () => {
   await apply("--new-ledger");
   const { stdout, stderr } = await run("plan");
   const markdown = (await run("plan", "--format", "markdown")).stdout;
@@ -224,8 +224,8 @@ test("every format of a plan says that a publish is left out, with both commands
   expect(diagnostics).toHaveLength(1);
 });
 
-describe("a person settles whether a draft is published", () => {
-  test("with the id of its product", async () => {
+describe("operator settles whether a draft is published", () => {
+  test("with the id of the product", async () => {
     await apply("--new-ledger");
     expect(await resolve()).toMatchObject({ code: 1, stderr: expect.stringContaining("--not-done") });
     expect(await resolve("--done")).toMatchObject({ code: 1 });
@@ -235,7 +235,7 @@ describe("a person settles whether a draft is published", () => {
     expect(publishes()).toBe(0);
   });
 
-  test("by saying that it is not", async () => {
+  test("with --not-done", async () => {
     await apply("--new-ledger");
     const { code, stderr } = await resolve("--not-done");
     expect(code).toBe(0);
@@ -245,7 +245,7 @@ describe("a person settles whether a draft is published", () => {
   });
 });
 
-test("a file of a draft whose product is recorded changes nothing", async () => {
+test("a file attached before the ledger existed is ignored if the product of its draft is recorded", async () => {
   await confirmLedger();
   expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
   await folder.write({ "manifests/c.yaml": "duplicates: []\n" });

@@ -19,8 +19,8 @@ const apply = (...args: string[]) => run("apply", "--auto-approve", ...args);
 const products = () => sandbox.state().products;
 const removeLedger = () => folder.remove(".draftsync");
 
-describe("a new ledger", () => {
-  test("publishes and duplicates nothing, applies the rest, and ends with 5", async () => {
+describe("new ledger", () => {
+  test("publishes and duplicates nothing, applies the rest, and exits with 5", async () => {
     const { code, stderr } = await apply();
     expect(code).toBe(5);
     expect(stderr).toContain("[new-ledger]");
@@ -32,7 +32,7 @@ describe("a new ledger", () => {
     expect(products()).toEqual([]);
   });
 
-  test("publishes once a person has confirmed it, and stays confirmed", async () => {
+  test("publishes after apply --new-ledger and stays confirmed", async () => {
     await apply();
     expect(await apply("--new-ledger")).toMatchObject({ code: 0 });
     expect(products()).toHaveLength(3);
@@ -43,7 +43,7 @@ describe("a new ledger", () => {
     expect(products()).toHaveLength(4);
   });
 
-  test("that replaces a lost one publishes nothing a second time", async () => {
+  test("publishes nothing a second time when it replaces a lost ledger", async () => {
     expect(await apply("--new-ledger")).toMatchObject({ code: 0 });
     await removeLedger();
     await folder.write(config(unattended));
@@ -52,7 +52,7 @@ describe("a new ledger", () => {
     expect(products()).toHaveLength(3);
   });
 
-  test("is reported in the first line of every format of a plan", async () => {
+  test("is reported in the first line of every plan format", async () => {
     const line = "New ledger: apply will leave out 1 publish and 2 duplicates";
     expect((await run("plan")).stdout.split("\n")[0]).toBe(`${line}.`);
     const markdown = (await run("plan", "--format", "markdown")).stdout.split("\n");
@@ -68,7 +68,7 @@ describe("a new ledger", () => {
     expect(JSON.parse((await run("plan", "--format", "json")).stdout)).toMatchObject({ new_ledger: false });
   });
 
-  test("leaves a saved plan to be continued with --new-ledger", async () => {
+  test("lets a saved plan continue with --new-ledger", async () => {
     await run("plan", "--out", "plan.json");
     expect(await apply("plan.json")).toMatchObject({ code: 5 });
     expect(products()).toEqual([]);
@@ -79,7 +79,7 @@ describe("a new ledger", () => {
     expect(products()).toHaveLength(3);
   });
 
-  test("is not confirmed by attachments, imports or reconcile; its confirmation travels with an export", async () => {
+  test("is not confirmed by attachments, imports or reconcile; an export keeps its confirmation", async () => {
     await folder.write(config(unattended));
     await apply();
     expect(await run("import", "--all")).toMatchObject({ code: 0 });
@@ -99,7 +99,7 @@ describe("a new ledger", () => {
     expect(products()).toHaveLength(2);
   });
 
-  test("is confirmed by the answer to a question on the terminal", async () => {
+  test("is confirmed by the answer to a terminal prompt", async () => {
     const applyOnScreen = async (answer: string) => {
       const screen = await startOnScreen(["apply"], { ...options(), columns: 100 });
       const has = (text: string) => screen.until((lines) => lines.join("\n").includes(text));
@@ -116,7 +116,7 @@ describe("a new ledger", () => {
     expect(products()).toHaveLength(3);
   });
 
-  test("has products recorded that were made before it, and does not make them again", async () => {
+  test("accepts products published before it and does not publish them again", async () => {
     await apply("--new-ledger");
     const [published, copy] = products();
     const other = products()[2];
@@ -145,12 +145,12 @@ describe("a new ledger", () => {
   });
 });
 
-test("an embedded sandbox needs no confirmation", async () => {
+test("apply with the embedded sandbox needs no --new-ledger", async () => {
   await folder.write({ "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n" });
   expect(await apply()).toMatchObject({ code: 0 });
 });
 
-test("a file that was attached before excludes the publish of its draft from the same run, also when confirmed", async () => {
+test("a file attached before the ledger existed excludes the publish of its draft, even with --new-ledger", async () => {
   await folder.write({ "manifests/c.yaml": "duplicates: []\n" });
   await apply();
   await removeLedger();
@@ -165,7 +165,7 @@ test("a file that was attached before excludes the publish of its draft from the
   expect(products()).toHaveLength(1);
 });
 
-test("reconcile says in its status that a person has to confirm the ledger", async () => {
+test("reconcile reports a new ledger in its status", async () => {
   expect(await run("reconcile")).toMatchObject({ code: 0, stdout: expect.stringContaining("policy") });
   await folder.write(config(unattended));
   const { code, stdout, stderr } = await run("reconcile", "--metrics-file", "metrics.prom");

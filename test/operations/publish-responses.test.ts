@@ -20,28 +20,25 @@ function answerPublishes(fault: Omit<Extract<Fault, { type: "answer" }>, "type">
 
 const writes = () => proxy.seen.filter((request) => !request.startsWith("GET"));
 
-describe("a publish that took effect", () => {
+describe("publish that took effect", () => {
   test.each([
     ["303", { status: 303, headers: { location: "/api/products/1" } }],
-    ["403 as a web page", { status: 403, ...html }],
+    ["403 with an HTML body", { status: 403, ...html }],
     ["451 with a JSON:API error", { status: 451, body: '{"errors":[{"title":"no"}]}' }],
-  ])(
-    "four applies against a service that publishes and returns %s: one publication",
-    async (_name, answer) => {
-      answerPublishes(answer);
-      for (const _apply of [1, 2, 3, 4]) expect((await apply()).code).toBe(4);
-      expect(writes()).toEqual(["POST /api/products"]);
-      const { products } = sandbox.state();
-      expect(products).toHaveLength(1);
-      const id = String(products[0]?.id);
-      expect(await run("resolve", "drafts/48213/product", "--product-id", id)).toMatchObject({ code: 0 });
-      expect((await run("plan")).stdout).toContain("No changes.");
-      expect((await apply()).code).toBe(0);
-      expect(writes()).toEqual(["POST /api/products"]);
-    },
-  );
+  ])("is published once by four applies when the service returns %s", async (_name, answer) => {
+    answerPublishes(answer);
+    for (const _apply of [1, 2, 3, 4]) expect((await apply()).code).toBe(4);
+    expect(writes()).toEqual(["POST /api/products"]);
+    const { products } = sandbox.state();
+    expect(products).toHaveLength(1);
+    const id = String(products[0]?.id);
+    expect(await run("resolve", "drafts/48213/product", "--product-id", id)).toMatchObject({ code: 0 });
+    expect((await run("plan")).stdout).toContain("No changes.");
+    expect((await apply()).code).toBe(0);
+    expect(writes()).toEqual(["POST /api/products"]);
+  });
 
-  test("whose response names another draft is in doubt, and not recorded as that product", async () => {
+  test("is in doubt and not recorded when the response names another draft", async () => {
     const draft = { data: { type: "draft", id: "999" } };
     const body = JSON.stringify({ data: { type: "product", id: "5", relationships: { draft } } });
     answerPublishes({ status: 201, body });
@@ -54,7 +51,7 @@ describe("a publish that took effect", () => {
     expect((await run("state", "show", "drafts/48213/product")).stdout).not.toContain("product 5");
   });
 
-  test("by `products duplicate` and answered with a redirect is in doubt", async () => {
+  test("is in doubt when `products duplicate` gets a redirect", async () => {
     answerPublishes({ status: 303 });
     const { code, stderr } = await run("products", "duplicate", "771200", "--auto-approve");
     expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining("[redirect]") });
@@ -69,7 +66,7 @@ describe("a publish that took effect", () => {
     expect((await run("products", "duplicate", "771200", "--auto-approve")).code).toBe(0);
   });
 
-  test("by `products duplicate` and answered with a product of a draft is in doubt", async () => {
+  test("is in doubt when `products duplicate` gets the product of a draft", async () => {
     expect((await apply()).code).toBe(0);
     const [product] = sandbox.state().products;
     const body = JSON.stringify({ data: { type: "product", id: String(product?.id) } });
@@ -81,7 +78,7 @@ describe("a publish that took effect", () => {
     });
   });
 
-  test("and whose draft is named by the product found later is not imported", async () => {
+  test("is not imported when the product names another draft", async () => {
     const draft = { data: { type: "draft", id: "999" } };
     const body = JSON.stringify({ data: { type: "product", id: "7777", relationships: { draft } } });
     proxy.choose = ({ path }) =>
@@ -92,12 +89,12 @@ describe("a publish that took effect", () => {
   });
 });
 
-describe("behind a captive portal", () => {
+describe("captive portal", () => {
   test.each([
     ["apply", ["apply", "--auto-approve"], 1],
     ["products duplicate", ["products", "duplicate", "771200", "--auto-approve"], 1],
   ] as const)(
-    "`%s` sends no publish or duplicate, says so, and leaves nothing in doubt",
+    "`%s` sends no publish or duplicate, reports why, and leaves nothing in doubt",
     async (_name, args, exit) => {
       proxy.choose = () => portal;
       const { code, stdout, stderr } = await run(...args);
@@ -113,7 +110,7 @@ describe("behind a captive portal", () => {
     },
   );
 
-  test("reconcile publishes nothing either", async () => {
+  test("reconcile publishes nothing", async () => {
     proxy.choose = () => portal;
     const { code } = await run("reconcile");
     expect(code).not.toBe(0);

@@ -41,8 +41,8 @@ function serve(args: readonly string[] = ["--interval", "1d"], env: Record<strin
   return { ...service, line, lines, again, ask };
 }
 
-describe("a service", () => {
-  test("begins a run at once, reports each in a line, and ends with 0 on SIGTERM", async () => {
+describe("reconcile service", () => {
+  test("starts a run immediately, logs one line per run, and exits with 0 on SIGTERM", async () => {
     const service = serve();
     expect(await service.line(1)).toMatch(/ ok: 2 done, 2 calls in .+; next at \d{4}-/);
     expect(await service.again()).toMatch(/ ok: nothing to do in /);
@@ -56,13 +56,13 @@ describe("a service", () => {
     expect(stderr).not.toContain("Applied:");
   });
 
-  test("begins runs by itself", async () => {
+  test("starts a run at every interval", async () => {
     const service = serve(["--interval", "1s"]);
     await service.line(3);
     expect(service.lines()[2]).toContain(" ok: nothing to do");
   });
 
-  test("drains on SIGTERM in the middle of a run, and ends with 0; cut off it ends with 130", async () => {
+  test("finishes requests in flight on SIGTERM and exits with 0; a second SIGTERM aborts them with 130", async () => {
     const { held, answer } = holdAnswers();
     proxy.choose = () => held;
     const first = serve();
@@ -82,7 +82,7 @@ describe("a service", () => {
     expect((await second.ended).code).toBe(130);
   });
 
-  test("goes on after failures at the same interval, at once on SIGHUP, and shows the same error once", async () => {
+  test("keeps its interval after failures, runs immediately on SIGHUP, and prints the same error once", async () => {
     await folder.write({ "manifests/b.yaml": "draft: one\n" });
     const service = serve(["--interval", "1m"]);
     const wait = (line: string) =>
@@ -101,7 +101,7 @@ describe("a service", () => {
     expect(await service.ask("/readyz")).toMatchObject({ status: 200, text: expect.stringContaining("ok") });
   });
 
-  test("takes a changed config over on SIGHUP, and keeps the former one when the new one has mistakes", async () => {
+  test("reloads the config on SIGHUP and keeps the previous config if the new one is invalid", async () => {
     await confirmLedger();
     await folder.write(manifest(2, "publish: true\n"));
     const service = serve();
@@ -130,7 +130,7 @@ describe("a service", () => {
   });
 });
 
-test("the metrics agree with what came to the service, and show no secret", async () => {
+test("metrics match the calls that the service received and contain no secret", async () => {
   const service = serve();
   await service.line(1);
   proxy.choose = ({ body }) => (body.includes('"file_id":4') ? { type: "answer", status: 422 } : undefined);
@@ -150,7 +150,7 @@ test("the metrics agree with what came to the service, and show no secret", asyn
   expect(text).not.toContain(key);
 });
 
-test("a replica leaves the run to another one that has just made it, unless it is asked or something is left", async () => {
+test("a replica skips a run that another replica has just completed, unless SIGHUP asks for it or changes remain", async () => {
   await folder.write(config("refresh: { attachments: probe }\n"));
   expect((await run("apply", "--auto-approve")).code).toBe(0);
   const interval = ["--interval", "1h"];
@@ -167,7 +167,7 @@ test("a replica leaves the run to another one that has just made it, unless it i
   expect(await third.line(1)).toContain(" ok: 1 done");
 });
 
-test("a replica that cannot read the service keeps no other one from checking it", async () => {
+test("a replica that cannot read the service does not stop another replica from checking it", async () => {
   await folder.write(config("refresh: { attachments: probe }\n"));
   expect((await run("apply", "--auto-approve")).code).toBe(0);
   proxy.choose = () => ({ type: "answer", status: 500 });
@@ -177,7 +177,7 @@ test("a replica that cannot read the service keeps no other one from checking it
   expect(await service.line(1)).toContain(" ok: nothing to do, 2 calls");
 });
 
-test("a run that was recorded with a clock in the future keeps no replica from checking", async () => {
+test("a run recorded by a clock that was ahead does not stop a replica from checking", async () => {
   await folder.write(config("refresh: { attachments: probe }\n"));
   const shift = "const now = Date.now; Date.now = () => now() + 86_400_000;";
   const ahead = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shift)}` };
@@ -186,7 +186,7 @@ test("a run that was recorded with a clock in the future keeps no replica from c
   expect(await service.line(1)).toContain(" ok: nothing to do, 2 calls");
 });
 
-test("a workspace whose next change does not fit into the limit is stalled, and not ready", async () => {
+test("a workspace whose next change exceeds --max-calls is stalled and not ready", async () => {
   await folder.write({
     "a.bin": "a",
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../a.bin }]\n",
@@ -201,7 +201,7 @@ test("a workspace whose next change does not fit into the limit is stalled, and 
   expect(sandbox.state().attachments).toEqual([]);
 });
 
-test("every line of a JSON log names the workspace, and those of a run the run and the address", async () => {
+test("every JSON log line has the workspace, and every line of a run has its run id and address", async () => {
   const { code, stderr } = await run("reconcile", "--log-format", "json", "--verbose");
   expect(code).toBe(0);
   const lines = stderr
@@ -222,7 +222,7 @@ test("every line of a JSON log names the workspace, and those of a run the run a
   }
 });
 
-test("two services on one ledger write one after the other, and one of them reports a change", async () => {
+test("two services on one ledger write one after the other, and only one reports a status change", async () => {
   const webhook = await startWebhook();
   const env = { DRAFTSYNC_NOTIFY_URL: `${webhook.url}/hook` };
   const both = [serve(["--interval", "1d"], env), serve(["--interval", "1d"], env)];
@@ -241,7 +241,7 @@ test("two services on one ledger write one after the other, and one of them repo
   }
 });
 
-test("a service that lives long is not kept from ending by what it has served", async () => {
+test("a service that has completed many runs exits without warnings", async () => {
   const service = serve();
   await service.line(1);
   // More runs than Node lets one signal have listeners without a warning.

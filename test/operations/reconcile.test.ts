@@ -21,8 +21,8 @@ const attached = () =>
     .attachments.map(({ fileId }) => fileId)
     .sort();
 
-describe("a run ends with", () => {
-  test("0 when everything is done, and when there is nothing to do; both are in the history", async () => {
+describe("exit code of reconcile", () => {
+  test("is 0 when all changes are applied and when there are none, and the history has both runs", async () => {
     const first = await reconcile();
     expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining("Applied: 3 done. 3 calls") });
     expect(attached()).toEqual([1, 2, 3]);
@@ -35,7 +35,7 @@ describe("a run ends with", () => {
     ]);
   });
 
-  test("1 when a manifest is broken: nothing is sent, and the history has it", async () => {
+  test("is 1 when a manifest is invalid; nothing is sent, and the history has the run", async () => {
     await folder.write({ "manifests/b.yaml": "draft: one\n" });
     const { code, stderr } = await reconcile();
     expect(code).toBe(1);
@@ -48,7 +48,7 @@ describe("a run ends with", () => {
   test.each([
     ["nothing", ""],
     ["one file of three", "/1"],
-  ])("1 when its refresh can read %s, although the ledger needs no change", async (_name, end) => {
+  ])("is 1 when the refresh reads %s, even if the ledger needs no change", async (_name, end) => {
     await folder.write(config("refresh: { attachments: probe, max_age: 0s }\n"));
     await reconcile();
     proxy.choose = ({ method, path }) =>
@@ -59,12 +59,12 @@ describe("a run ends with", () => {
     });
   });
 
-  test("3 when some operations failed", async () => {
+  test("is 3 when an operation fails", async () => {
     proxy.choose = ({ body }) => (body.includes('"file_id":2') ? { type: "answer", status: 422 } : undefined);
     expect(await reconcile()).toMatchObject({ code: 3, stderr: expect.stringContaining("2 done, 1 failed") });
   });
 
-  test("4 while something is in doubt, and the rest is carried out", async () => {
+  test("is 4 while an operation is in doubt, and the other changes are applied", async () => {
     await confirmLedger();
     await folder.write({
       ...config("reconcile: { allow: [create, publish] }\n"),
@@ -77,7 +77,7 @@ describe("a run ends with", () => {
     expect(proxy.seen.filter((line) => line === "POST /api/products")).toHaveLength(1);
   });
 
-  test("5 when a safety limit refuses, of what the policy leaves", async () => {
+  test("is 5 when a safety limit refuses the changes that the policy allows", async () => {
     await folder.write(
       config("reconcile: { allow: [create, delete] }\nsafety: { max_deletes: { above: 1, percent: 10 } }\n"),
     );
@@ -92,14 +92,14 @@ describe("a run ends with", () => {
     expect(runs.map(({ status }: { status: string }) => status)).toEqual(["done", "refused", "done"]);
   });
 
-  test("7 at its limit of calls, and the next one goes on", async () => {
+  test("is 7 at --max-calls, and the next run continues", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 8 }, { file_id: 9 }]\n" });
     expect((await reconcile("--max-calls", "3")).code).toBe(7);
     expect((await reconcile("--until", "1h")).code).toBe(0);
     expect(attached()).toEqual([1, 2, 3, 8, 9]);
   });
 
-  test("130 when interrupted: what was sent is accounted for", async () => {
+  test("is 130 after an interrupt, and the next run sends no request twice", async () => {
     proxy.choose = () => ({ type: "answer-held" });
     const running = start(["reconcile"]);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
@@ -113,7 +113,7 @@ describe("a run ends with", () => {
   });
 });
 
-test("runs that sent nothing are in the history for a week", async () => {
+test("the history keeps runs that sent nothing for a week", async () => {
   await reconcile();
   await reconcile();
   const { default: Database } = await import("libsql");
@@ -125,14 +125,14 @@ test("runs that sent nothing are in the history for a week", async () => {
   expect(runs.map(({ operations }: { operations: unknown[] }) => operations.length)).toEqual([3, 0]);
 });
 
-test("a run without an API key is in the history", async () => {
+test("the history has a run without an API key", async () => {
   expect((await draftsync(["reconcile"], { cwd: folder.path })).code).toBe(1);
   const { runs } = JSON.parse((await run("history", "--json")).stdout);
   expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);
 });
 
-describe("policy", () => {
-  test("excludes what is not allowed, with counts, and apply carries it out", async () => {
+describe("reconcile policy", () => {
+  test("excludes and counts changes that it does not allow, and apply makes them", async () => {
     await folder.write(manifest(files(1, 2, 3), "publish: true\n"));
     const first = await reconcile();
     expect(first.code).toBe(0);
@@ -152,7 +152,7 @@ describe("policy", () => {
     expect(sandbox.state().products).toHaveLength(1);
   });
 
-  test("publishes and detaches when it says so, without asking", async () => {
+  test("allows publishes and deletes without a prompt", async () => {
     await apply();
     await folder.write({
       ...config("reconcile: { allow: [delete, publish] }\n"),
@@ -164,8 +164,8 @@ describe("policy", () => {
   });
 });
 
-describe("the lock", () => {
-  test("is waited for, and what the holder has done is not done again", async () => {
+describe("lock in reconcile", () => {
+  test("is waited for, and changes made by its holder are not repeated", async () => {
     const holder = await holdApply(3);
     const waiting = start(["reconcile"]);
     await expect
@@ -177,7 +177,7 @@ describe("the lock", () => {
     expect(proxy.seen).toHaveLength(3);
   });
 
-  test("is given up after lock_wait, with 6 and the holder's name", async () => {
+  test("times out after lock_wait with exit code 6 and names the holder", async () => {
     const holder = await holdApply(3);
     await folder.write(config("reconcile: { lock_wait: 10ms }\n"));
     const { code, stderr } = await reconcile("--metrics-file", "m.prom");
@@ -188,7 +188,7 @@ describe("the lock", () => {
     await holder.ended;
   });
 
-  test("is no longer waited for after an interrupt", async () => {
+  test("is not waited for after an interrupt", async () => {
     const holder = await holdApply(3);
     const waiting = start(["reconcile"]);
     await expect.poll(() => waiting.stderr(), { timeout: 60_000 }).toContain("waiting up to");
@@ -200,7 +200,7 @@ describe("the lock", () => {
 });
 
 describe("--metrics-file", () => {
-  test("is for others to read, agrees with the service's log, and goes on with the next run", async () => {
+  test("is readable by other users, matches the log of the service, and keeps counting in the next run", async () => {
     const faults = [
       { type: "answer", status: 503 },
       { type: "answer", status: 503 },
@@ -236,14 +236,14 @@ describe("--metrics-file", () => {
     );
   });
 
-  test("that cannot be written is a warning", async () => {
+  test("warns if the file cannot be written", async () => {
     const { code, stderr } = await reconcile("--metrics-file", "nowhere/m.prom");
     expect(code).toBe(0);
     expect(stderr).toContain("warning: the metrics file cannot be written: ");
   });
 });
 
-test("--json writes the events of the run and nothing else", async () => {
+test("--json prints only the events of the run", async () => {
   const { code, stdout } = await reconcile("--json");
   expect(code).toBe(0);
   const types = parseEvents(stdout).map(({ type }) => type);
@@ -255,7 +255,7 @@ test("--json writes the events of the run and nothing else", async () => {
   expect(parseEvents(stdout).at(-1)).toMatchObject({ status: "ok", totals: { done: 3 } });
 });
 
-test("--json ends with the result also when the run could not start, and DRAFTSYNC_RATE is checked", async () => {
+test("--json prints a result even if the run cannot start, and an invalid DRAFTSYNC_RATE is an error", async () => {
   const { code, stdout } = await draftsync(["reconcile", "--json"], { cwd: options().cwd, env: {} });
   expect(code).toBe(1);
   expect(parseEvents(stdout).at(-1)).toMatchObject({
@@ -278,7 +278,7 @@ test.each([
   [["--interval", "1m", "--until", "18:30"], 'with --interval, --until must be a duration, not "18:30"'],
   [["--until", "yesterday"], '--until must be a time, not "yesterday"'],
   [["--max-calls", "0"], "--max-calls must be a positive integer"],
-])("%j is refused before anything is read", async (args, message) => {
+])("rejects %j before reading anything", async (args, message) => {
   expect(await reconcile(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
   expect(proxy.seen).toEqual([]);
 });

@@ -112,7 +112,7 @@ async function reconcile() {
   return { code, looking: events.find(({ type }) => type === "refresh_finished") };
 }
 
-test("20 scheduled runs within a budget of 7 calls look at each of 100 files, the longest unconfirmed first", async () => {
+test("20 runs with a budget of 7 calls check each of 100 files, the longest unconfirmed first", async () => {
   await start();
   const chunks: string[][] = [];
   for (let run = 0; run < runs; run += 1) {
@@ -144,7 +144,7 @@ test("20 scheduled runs within a budget of 7 calls look at each of 100 files, th
   expect(new Set(chunks.slice(0, 15).flat())).toEqual(new Set(paths));
 });
 
-test("files that cannot be read take their turn and no more of it: the others are checked as well", async () => {
+test("files that cannot be read do not keep other files from being checked", async () => {
   const when = { method: "PATCH", path: "/api/drafts/4/**" };
   await start([{ fault: "status", status: 503, effect: "none", times: "always", when }]);
   let unreadable = 0;

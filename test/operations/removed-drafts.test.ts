@@ -26,7 +26,7 @@ beforeEach(async () => {
 const named = "2 drafts are no longer declared: a.yaml (drafts/2, 2 files), a.yaml (drafts/3, 1 file)";
 
 describe("drafts that are no longer declared", () => {
-  test("are the first thing a plan shows, in every format", async () => {
+  test("come first in every plan format", async () => {
     const text = await run("plan", "--out", "plan.json");
     expect(text.stdout.startsWith(named)).toBe(true);
     expect(text.stderr).not.toContain("refuse");
@@ -43,20 +43,20 @@ describe("drafts that are no longer declared", () => {
     ]);
   });
 
-  test("without consent, apply refuses before any call", async () => {
+  test("are not deleted by apply without consent, which refuses before any call", async () => {
     const refused = await apply();
     expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining("[removed-drafts]") });
     expect(refused.stderr).toContain("--remove-drafts");
     expect(proxy.seen).toEqual([]);
   });
 
-  test("--remove-drafts is consent", async () => {
+  test("are deleted with --remove-drafts", async () => {
     expect((await apply("--remove-drafts")).code).toBe(0);
     expect(attached()).toEqual([10, 11]);
     expect((await run("plan")).stdout).toContain("No changes.");
   });
 
-  test("a saved plan that shows the deletes is consent", async () => {
+  test("are deleted by a saved plan that shows the deletes", async () => {
     await run("plan", "--out", "plan.json");
     const applied = await apply("plan.json");
     expect(applied.code).toBe(0);
@@ -64,7 +64,7 @@ describe("drafts that are no longer declared", () => {
     expect(attached()).toEqual([10, 11]);
   });
 
-  test("safety.removed_drafts: delete is consent, for apply and for reconcile", async () => {
+  test("are deleted by apply and reconcile with safety.removed_drafts: delete", async () => {
     await folder.write(
       config("safety: { removed_drafts: delete }\nreconcile: { allow: [create, delete] }\n"),
     );
@@ -73,7 +73,7 @@ describe("drafts that are no longer declared", () => {
     expect(attached()).toEqual([10, 11]);
   });
 
-  test("the question on the terminal names them, and yes is consent; nothing asks a second time", async () => {
+  test('are named by the only prompt on the terminal, and "yes" deletes them', async () => {
     const { cwd, env = {} } = options();
     const screen = await startOnScreen(["apply"], { cwd, env, columns: 100 });
     await screen.until((lines) => lines.some((line) => line.includes("delete the files of 2 drafts")));
@@ -82,13 +82,13 @@ describe("drafts that are no longer declared", () => {
     expect(attached()).toEqual([10, 11]);
   });
 
-  test("a plan that is narrowed to other drafts needs no consent", async () => {
+  test("need no consent when --target selects other drafts", async () => {
     const applied = await apply("--target", "drafts/1");
     expect(applied).toMatchObject({ code: 0, stdout: expect.not.stringContaining("no longer declared") });
     expect(attached()).toEqual([10, 11, 20, 21, 30]);
   });
 
-  test("reconcile excludes them, reports them and applies the rest", async () => {
+  test("are excluded and reported by reconcile, which applies the rest", async () => {
     await folder.write(config("reconcile: { allow: [create, delete] }\n"));
     const { code, stdout } = await run("reconcile", "--metrics-file", "metrics.prom");
     expect(code).toBe(0);
@@ -99,7 +99,7 @@ describe("drafts that are no longer declared", () => {
     expect(attached()).toEqual([10, 11, 20, 21, 30]);
   });
 
-  test("state rm of a draft stops managing it and deletes nothing", async () => {
+  test("are no longer managed after state rm, which deletes nothing", async () => {
     const { code, stderr } = await run("state", "rm", "drafts/2", "drafts/3", "--auto-approve");
     expect({ code, stderr }).toMatchObject({
       code: 0,
@@ -111,8 +111,8 @@ describe("drafts that are no longer declared", () => {
   });
 });
 
-describe("a list that a document leaves out", () => {
-  test("is not managed: its files stay, and the plan shows how many", async () => {
+describe("list of files in a draft", () => {
+  test("is not managed when the document omits it; its files stay and the plan counts them", async () => {
     await folder.write({ "manifests/a.yaml": `${first}---\n${second.split("promo")[0]}---\ndraft: 3\n` });
     const plan = await run("plan");
     expect(plan.stdout).toContain("No changes.");
@@ -124,7 +124,7 @@ describe("a list that a document leaves out", () => {
     expect((await run("plan", "--target", "drafts/3")).stdout).toContain("in drafts/3/product_files, which");
   });
 
-  test("removes all of its files when it is empty instead", async () => {
+  test("removes all of its files when it is empty", async () => {
     await folder.write({
       "manifests/a.yaml": `${first}---\n${second}---\ndraft: 3\nproduct_files: []\n`,
     });

@@ -17,7 +17,7 @@ async function loseAnswers(): Promise<void> {
 }
 
 describe("resolve", () => {
-  test("--product-id: checked with the service, recorded on a person's word, never sent again", async () => {
+  test("--product-id checks the product with the service and records it without sending the publish again", async () => {
     await loseAnswers();
     const published = sandbox.state().products.find((product) => product.draftId === 1);
     const resolved = await run("resolve", "drafts/1/product", "--product-id", String(published?.id));
@@ -38,7 +38,7 @@ describe("resolve", () => {
     expect(history).toMatch(/ {2}resolve {2}done, 1 done, in .*\n {2}by \S+ on /);
   });
 
-  test("--product-id of a product that does not exist, or is another draft's, settles nothing", async () => {
+  test("--product-id refuses a product that does not exist or is recorded for another draft", async () => {
     await loseAnswers();
     const copy = sandbox.state().products.find((product) => product.draftId !== 1);
     const unknown = await run("resolve", "drafts/1/product", "--product-id", "9000009999");
@@ -54,7 +54,7 @@ describe("resolve", () => {
   });
 
   test.each([{ id: 777 }, { id: "777" }, [{ id: "777" }]])(
-    "--product-id of a product that names another draft settles nothing: %j",
+    "--product-id refuses a product that names another draft: %j",
     async (data) => {
       await loseAnswers();
       const document = { data: { type: "product", id: 9, relationships: { draft: { data } } } };
@@ -72,14 +72,14 @@ describe("resolve", () => {
     },
   );
 
-  test("--product-id of a product that names no draft is recorded, with a warning", async () => {
+  test("--product-id accepts a product that names no draft, with a warning", async () => {
     await loseAnswers();
     const resolved = await run("resolve", "drafts/1/product", "--product-id", "777");
     expect(resolved.code).toBe(0);
     expect(resolved.stderr).toContain("warning: product 777 names no draft from which it was published");
   });
 
-  test("of a product made before the ledger warns of declared copies of its draft, which may exist, too", async () => {
+  test("warns that declared copies may exist too when a product is older than the ledger", async () => {
     const manifest = "draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n";
     await folder.write({ "manifests/a.yaml": manifest });
     const warning = "run `draftsync import duplicates/copy=ID` first";
@@ -89,7 +89,7 @@ describe("resolve", () => {
     expect((await run("plan")).stdout).toContain("No changes.");
   });
 
-  test("--product-id of an earlier revision, or of what was copied, settles nothing", async () => {
+  test("--product-id refuses the product of an earlier revision or the source of a copy", async () => {
     await apply();
     const [copy] = sandbox.state().products.filter(({ draftId }) => draftId === undefined);
     const [first] = sandbox.state().products.filter(({ draftId }) => draftId === 1);
@@ -107,7 +107,7 @@ describe("resolve", () => {
     expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining("in doubt") });
   });
 
-  test("takes the id of a draft of which one address is in doubt, and no pattern", async () => {
+  test("accepts the id of a draft with one address in doubt, and refuses a pattern", async () => {
     await loseAnswers();
     const unknown = await run("resolve", "2", "--not-done");
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing is in doubt at 2") });
@@ -116,7 +116,7 @@ describe("resolve", () => {
     expect((await run("resolve", "1", "--not-done")).stderr).toContain("drafts/1/product is settled");
   });
 
-  test("takes the address at which the plan shows an attachment in doubt", async () => {
+  test("accepts the address that the plan shows for an attachment in doubt", async () => {
     const key = `incoming/${"a".repeat(64)}/a.glb`;
     const list = (entry: string) => ({ "manifests/a.yaml": `draft: 1\nproduct_files: [{ ${entry} }]\n` });
     await folder.write(list(`upload_key: ${key}`));
@@ -130,7 +130,7 @@ describe("resolve", () => {
     expect((await run("plan")).stdout).not.toContain("in doubt");
   });
 
-  test("--not-done: it is planned again, and sent once more", async () => {
+  test("--not-done plans the operation again, and apply sends it once", async () => {
     await loseAnswers();
     expect((await run("resolve", "duplicates/copy", "--not-done")).code).toBe(0);
     expect(proxy.seen).toEqual([]);
@@ -139,7 +139,7 @@ describe("resolve", () => {
     expect(proxy.seen).toEqual(["GET /api/uploads/0", "POST /api/products/5/duplicate"]);
   });
 
-  test("a word that cannot be taken is refused, and settles nothing; the plan goes on asking", async () => {
+  test("refuses a resolution that does not fit the operation, and the plan still shows it in doubt", async () => {
     await loseAnswers();
     const refusals = [
       { args: ["drafts/1/product", "--done"], code: "resolution-needs-product" },
@@ -159,7 +159,7 @@ describe("resolve", () => {
     expect(stdout).toContain("draftsync resolve duplicates/copy --product-id ID | --not-done");
   });
 
-  test("is not for a call that is on its way: the plan names the process that sent it", async () => {
+  test("refuses a call in flight, and the plan names the process that sent it", async () => {
     const holder = await holdApply(2);
     const { stdout, stderr } = await run("plan");
     expect(stdout + stderr).toMatch(

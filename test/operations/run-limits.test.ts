@@ -15,7 +15,7 @@ const { apply, arrivals, config, folder, proxy, run, sandbox, start } = useWorks
 const calls = () =>
   arrivals.flatMap(({ method, path }) => (path.startsWith("/api/") ? [`${method} ${path}`] : []));
 
-test("a draft larger than --max-calls continues in the next run, and its publish comes last", async () => {
+test("a draft larger than --max-calls continues in the next run and is published last", async () => {
   expect(await apply("--max-calls", "100")).toMatchObject({
     code: 7,
     stderr: expect.stringContaining("100 done, 51 left for the next run"),
@@ -28,7 +28,7 @@ test("a draft larger than --max-calls continues in the next run, and its publish
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
 
-test("every deferred change has its event, and the totals count it", async () => {
+test("every deferred change has an event and is counted in the totals", async () => {
   const { code, stdout } = await apply("--max-calls", "4", "--json");
   const events = parseEvents(stdout);
   const finished = events.filter((event) => event.type === "change_finished");
@@ -41,7 +41,7 @@ test("every deferred change has its event, and the totals count it", async () =>
   });
 });
 
-test("several drafts share --max-calls, whatever their size, and a duplicate waits for its draft", async () => {
+test("several drafts share --max-calls, and a duplicate waits for the publish of its draft", async () => {
   await folder.write({
     "manifests/a.yaml": `${publishedDraft(3)}---\n${draft(2, 2)}---\n${draft(3, 6)}---
 duplicates: [{ name: copy, product: { draft: 1 } }]
@@ -57,7 +57,7 @@ duplicates: [{ name: copy, product: { draft: 1 } }]
   expect(copied).toBeGreaterThan(calls().indexOf("POST /api/products"));
 });
 
-test("--until stops between two operations of one draft, and does not wait for the rate bound", async () => {
+test("--until stops between two operations of a draft and does not wait for the rate limit", async () => {
   const { "draftsync.yaml": text } = config();
   await folder.write({ "draftsync.yaml": text.replace("limit: 1000, window: 1s", "limit: 10, window: 1h") });
   const ended = await apply("--until", "8s", "--json");
@@ -69,65 +69,67 @@ test("--until stops between two operations of one draft, and does not wait for t
   });
 });
 
-test("--until does not wait for a pause that the service asks for", async () => {
+test("--until does not wait for a Retry-After", async () => {
   proxy.choose = () => ({ type: "answer", status: 429, headers: { "retry-after": "60" } });
   const ended = await apply("--until", "2s", "--json");
   expect(parseEvents(ended.stdout).at(-1)).toMatchObject({ stopped: "until", totals: { done: 0 } });
 });
 
-test.each(["1", "3"])("replaces within --max-calls %s end, each old file detached once", async (maxCalls) => {
-  const sources = (count: number, content: string) =>
-    Object.fromEntries(Array.from({ length: count }, (_none, at) => [`files/${at}.glb`, `${content} ${at}`]));
-  const list = Array.from({ length: 4 }, (_none, at) => `{ source: ../files/${at}.glb }`).join(", ");
-  await folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n`, ...sources(4, "old") });
-  expect(await apply()).toMatchObject({ code: 0 });
-  const old = sandbox.state().attachments.map(({ fileId }) => fileId);
-  await folder.write(sources(4, "new"));
-  arrivals.length = 0;
-  let runs = 0;
-  let code = 7;
-  while (code === 7 && runs < 40) {
-    const before = calls().length;
-    ({ code } = await apply("--max-calls", maxCalls));
-    runs += 1;
-    expect(calls().length - before).toBeGreaterThan(0);
-    expect(calls().length - before).toBeLessThanOrEqual(Number(maxCalls));
-  }
-  expect(code).toBe(0);
-  const now = sandbox.state().attachments.map(({ fileId }) => fileId);
-  expect([now.length, now.filter((id) => old.includes(id))]).toEqual([4, []]);
-  const detached = calls().filter((line) => line.startsWith("DELETE"));
-  expect([detached.length, new Set(detached).size]).toEqual([4, 4]);
-  expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
-});
+test.each(["1", "3"])(
+  "replaces with --max-calls %s finish and detach each old file once",
+  async (maxCalls) => {
+    const sources = (count: number, content: string) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_none, at) => [`files/${at}.glb`, `${content} ${at}`]),
+      );
+    const list = Array.from({ length: 4 }, (_none, at) => `{ source: ../files/${at}.glb }`).join(", ");
+    await folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n`, ...sources(4, "old") });
+    expect(await apply()).toMatchObject({ code: 0 });
+    const old = sandbox.state().attachments.map(({ fileId }) => fileId);
+    await folder.write(sources(4, "new"));
+    arrivals.length = 0;
+    let runs = 0;
+    let code = 7;
+    while (code === 7 && runs < 40) {
+      const before = calls().length;
+      ({ code } = await apply("--max-calls", maxCalls));
+      runs += 1;
+      expect(calls().length - before).toBeGreaterThan(0);
+      expect(calls().length - before).toBeLessThanOrEqual(Number(maxCalls));
+    }
+    expect(code).toBe(0);
+    const now = sandbox.state().attachments.map(({ fileId }) => fileId);
+    expect([now.length, now.filter((id) => old.includes(id))]).toEqual([4, []]);
+    const detached = calls().filter((line) => line.startsWith("DELETE"));
+    expect([detached.length, new Set(detached).size]).toEqual([4, 4]);
+    expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+  },
+);
 
 test.each([
   ["one by one", "3", "uploads_query: null"],
   ["in lists", "1", "uploads_page: 100"],
-])(
-  "uploads that manifests name by their ids are read %s once each, with --max-calls %s",
-  async (_how, maxCalls, setting) => {
-    const { "draftsync.yaml": text } = config();
-    const profile = `profile: { ${setting}, upload_poll_min: 1ms, settle_delay: 1ms }`;
-    await folder.write({ "draftsync.yaml": text.replace(/profile: .*/, profile) });
-    const ids: string[] = [];
-    for (const name of ["a", "b", "c", "d"]) {
-      await folder.write({ [`${name}.glb`]: name });
-      const { stdout } = await run("uploads", "create", `${name}.glb`, "--wait", "--state", "other.db");
-      ids.push(/"upload_id": ?"([^"]+)"/.exec(stdout)?.[1] ?? "");
-    }
-    const list = ids.map((id) => `{ upload_id: "${id}" }`).join(", ");
-    await folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n` });
-    arrivals.length = 0;
-    const codes: number[] = [];
-    while (codes.at(-1) !== 0 && codes.length < 8) codes.push((await apply("--max-calls", maxCalls)).code);
-    const reads = calls().filter((line) => line.startsWith("GET"));
-    expect([codes.at(-1), reads.length]).toEqual([0, setting === "uploads_query: null" ? 4 : 1]);
-    expect(sandbox.state().attachments).toHaveLength(4);
-  },
-);
+])("uploads named by id are read %s once each, with --max-calls %s", async (_how, maxCalls, setting) => {
+  const { "draftsync.yaml": text } = config();
+  const profile = `profile: { ${setting}, upload_poll_min: 1ms, settle_delay: 1ms }`;
+  await folder.write({ "draftsync.yaml": text.replace(/profile: .*/, profile) });
+  const ids: string[] = [];
+  for (const name of ["a", "b", "c", "d"]) {
+    await folder.write({ [`${name}.glb`]: name });
+    const { stdout } = await run("uploads", "create", `${name}.glb`, "--wait", "--state", "other.db");
+    ids.push(/"upload_id": ?"([^"]+)"/.exec(stdout)?.[1] ?? "");
+  }
+  const list = ids.map((id) => `{ upload_id: "${id}" }`).join(", ");
+  await folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n` });
+  arrivals.length = 0;
+  const codes: number[] = [];
+  while (codes.at(-1) !== 0 && codes.length < 8) codes.push((await apply("--max-calls", maxCalls)).code);
+  const reads = calls().filter((line) => line.startsWith("GET"));
+  expect([codes.at(-1), reads.length]).toEqual([0, setting === "uploads_query: null" ? 4 : 1]);
+  expect(sandbox.state().attachments).toHaveLength(4);
+});
 
-test("a refresh takes at most half of --max-calls, and the changes get the rest", async () => {
+test("a refresh uses at most half of --max-calls", async () => {
   expect(await apply()).toMatchObject({ code: 0 });
   await folder.write({
     "draftsync.yaml": `${config()["draftsync.yaml"]}refresh: { attachments: probe, max_calls: 100 }\n`,
@@ -141,7 +143,7 @@ test("a refresh takes at most half of --max-calls, and the changes get the rest"
   expect([ended.code, calls().length]).toEqual([7, 10]);
 });
 
-test("a service makes progress with a draft larger than --max-calls, and reports it", async () => {
+test("reconcile --interval progresses through a draft larger than --max-calls and reports it", async () => {
   await folder.write({ "manifests/a.yaml": draft(1, 150) });
   const service = start(["reconcile", "--interval", "1s", "--max-calls", "40"]);
   await expect.poll(service.stderr, { timeout: 60_000 }).toContain("ok: 30 done, 30 calls");
@@ -150,7 +152,7 @@ test("a service makes progress with a draft larger than --max-calls, and reports
   expect(stderr.match(/deferred to the next run: 40 done, \d+ deferred, 40 calls/g)).toHaveLength(3);
 });
 
-test("a limit that is too small for the next operation ends with 1 and names a limit that fits", async () => {
+test("a limit too small for the next operation exits with 1 and names a limit that fits", async () => {
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
   const { code, stderr } = await apply("--max-calls", "1");
   expect([code, calls()]).toEqual([1, []]);
@@ -163,6 +165,6 @@ test("a limit that is too small for the next operation ends with 1 and names a l
 test.each([
   [["--max-calls", "0"], '--max-calls must be a positive integer, not "0"'],
   [["--until", "yesterday"], '--until must be a time, not "yesterday"'],
-])("rejects %j before anything is read", async (args, message) => {
+])("rejects %j before reading anything", async (args, message) => {
   expect(await apply(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
 });

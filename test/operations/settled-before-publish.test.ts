@@ -21,7 +21,7 @@ beforeEach(async () => {
   proxy.choose = () => undefined;
 });
 
-test("a file that is saved again while its attachment is in doubt is attached before its draft is published", async () => {
+test("a draft is published only after the changed file, whose attachment was in doubt, is attached", async () => {
   await folder.write({ "a.glb": "second" });
   const settled = await apply();
   expect(settled).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-doubt]") });
@@ -32,7 +32,7 @@ test("a file that is saved again while its attachment is in doubt is attached be
   expect((await run("plan")).stdout).toContain("No changes.");
 });
 
-test("a saved plan and a reconcile wait in the same way", async () => {
+test("a saved plan and reconcile also publish only after the doubt is settled", async () => {
   await folder.write({ "a.glb": "second" });
   await run("plan", "--out", "plan.json");
   expect((await apply("plan.json")).code).toBe(7);

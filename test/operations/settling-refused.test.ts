@@ -14,7 +14,7 @@ test.each([
   { status: 405, code: "method-not-allowed", stops: false },
   { status: 422, code: "invalid", stops: false },
 ])(
-  "a $status to the check of a lost attachment is what the person reads",
+  "a $status returned to the check of a lost attachment is printed with its reason",
   async ({ status, code, stops }) => {
     const headers = { "content-type": "application/vnd.api+json" };
     proxy.choose = ({ method }) =>
@@ -33,7 +33,7 @@ test.each([
   },
 );
 
-test("a refused check of an attachment that may exist already leaves it in doubt, and nothing is published", async () => {
+test("a refused check of an attachment leaves it in doubt, and its draft is not published", async () => {
   expect((await apply()).code).toBe(0);
   await folder.remove(".draftsync");
   await confirmLedger();
@@ -55,7 +55,7 @@ test("a refused check of an attachment that may exist already leaves it in doubt
   expect(sandbox.state().products).toEqual([]);
 });
 
-test("a publish that was not sent, because the check before it failed, says so", async () => {
+test("a publish that was not sent because the check before it failed is reported as not sent", async () => {
   expect((await apply()).code).toBe(0);
   await folder.write({ "manifests/a.yaml": `${await folder.read("manifests/a.yaml")}publish: true\n` });
   proxy.choose = () => ({ type: "answer", status: 503, body: "<html>busy</html>" });

@@ -14,13 +14,13 @@ duplicates: [{ name: dragon, product: 5 }, { name: dragon/winter, product: 6 }]
   },
 });
 
-test("--target selects one duplicate, not those whose names begin with it", async () => {
+test("--target selects one duplicate and no other whose name starts with the same text", async () => {
   expect((await apply("--target", "duplicates/dragon")).code).toBe(0);
   const posts = proxy.seen.filter((line) => line.startsWith("POST"));
   expect(posts).toEqual(["POST /api/products/5/duplicate"]);
 });
 
-test("state list and history show an address and what is below it, not what begins with the same text", async () => {
+test("state list and history select an address and its children, not addresses with the same prefix", async () => {
   await apply();
   const listed = await run("state", "list", "drafts/1", "--json");
   expect(listed.stdout).toContain("drafts/1/product_files/10");
@@ -30,7 +30,7 @@ test("state list and history show an address and what is below it, not what begi
   expect(history.stdout).not.toContain("winter");
 });
 
-test.each(["state list", "history"])("%s takes the id and the title of a draft", async (command) => {
+test.each(["state list", "history"])("%s accepts the id and the title of a draft", async (command) => {
   const manifest = "draft: 7\ntitle: Old Lighthouse\nproduct_files: [{ file_id: 10 }]\n";
   await folder.write({ "manifests/lighthouse.yaml": manifest });
   await apply();
@@ -41,7 +41,7 @@ test.each(["state list", "history"])("%s takes the id and the title of a draft",
   for (const name of ["7", "Old Lighthouse", "old*"]) expect(await shown(name)).toBe(byAddress);
 });
 
-test.each(["state list", "history"])("%s refuses what is not an address", async (command) => {
+test.each(["state list", "history"])("%s rejects an invalid address", async (command) => {
   expect(await run(...command.split(" "), "drafts/1x")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('"drafts/1x" is not an address'),
@@ -63,7 +63,7 @@ test.each([
   expect(proxy.seen).toEqual(["POST /api/drafts/11/product_files"]);
 });
 
-test("--target that names nothing is an error before any call", async () => {
+test("--target without a match is an error before any call", async () => {
   const { code, stderr } = await apply("--target", "Kraken*");
   expect([code, proxy.seen]).toEqual([1, []]);
   expect(stderr).toContain('no resource matches "Kraken*"  [target-unknown]');

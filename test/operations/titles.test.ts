@@ -9,8 +9,8 @@ const { proxy, folder, run, apply, confirmLedger } = useWorkspace({
 });
 const write = (name: string, text: string) => folder.write({ [`manifests/${name}.yaml`]: text });
 
-describe("before the first apply", () => {
-  test("a plan shows the title and the line of each draft", async () => {
+describe("draft titles before the first apply", () => {
+  test("are shown in the plan with the line of each draft", async () => {
     const { stdout } = await run("plan");
     expect(stdout).toContain("drafts/1 · Sea Serpent (manifests/serpent.yaml:1)\n");
     expect(stdout).toContain("drafts/2 (manifests/lantern.yaml:1)\n");
@@ -22,12 +22,12 @@ describe("before the first apply", () => {
     expect(changes[0]).toMatchObject({ title: "Sea Serpent", declared_at: "manifests/serpent.yaml:4" });
   });
 
-  test("an irreversible step names the title", async () => {
+  test("are shown next to an irreversible change", async () => {
     await write("lantern", `title: Lantern\n${lantern}`);
     expect((await run("plan")).stdout).toContain("! drafts/2/product · Lantern  publishes a product");
   });
 
-  test("progress, events and failures name the title, also of a saved plan", async () => {
+  test("are shown in progress, events and failures, including those of a saved plan", async () => {
     proxy.choose = ({ method }) => (method === "POST" ? { type: "answer", status: 403 } : undefined);
     await run("plan", "--out", "plan.json");
     const failed = await apply("plan.json");
@@ -39,7 +39,7 @@ describe("before the first apply", () => {
   });
 });
 
-describe("after an apply", () => {
+describe("draft titles after an apply", () => {
   const sent: string[] = [];
   beforeEach(async () => {
     await confirmLedger();
@@ -47,14 +47,14 @@ describe("after an apply", () => {
     expect((await apply()).code).toBe(0);
   });
 
-  test("a title that changes is no change, and is never sent", async () => {
+  test("can change without a plan change and are never sent", async () => {
     expect(sent.join("")).toContain("arnold");
     expect(sent.join("")).not.toContain("Serpent");
     await write("serpent", serpent.replace("Sea Serpent", "Ocean Dragon"));
     expect((await run("plan")).stdout).toContain("No changes.");
   });
 
-  test("a draft that is no longer declared keeps its title, and a delete shows what goes", async () => {
+  test("are kept for a draft that is no longer declared, and a delete shows its attributes", async () => {
     await write("serpent", "draft: 1\ntitle: Sea Serpent\nproduct_files: []\n");
     await write("lantern", "draft: 3\nproduct_files: []\n");
     const { stdout } = await run("plan");
@@ -62,7 +62,7 @@ describe("after an apply", () => {
     expect(stdout).toContain('renderer  "arnold"');
   });
 
-  test("the ledger's lists name the title", async () => {
+  test("are shown by state list, state show and history", async () => {
     expect((await run("state", "list")).stdout).toContain(
       "drafts/1 · Sea Serpent\n  drafts/1/product_files/10",
     );

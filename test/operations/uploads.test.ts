@@ -17,14 +17,14 @@ function answerWith(status: string): void {
   };
 }
 
-test("uploads create --wait ends with 3 when the service could not process the upload", async () => {
+test("uploads create --wait exits with 3 when the service fails to process the upload", async () => {
   answerWith("failed");
   const { code, stdout } = await run("uploads", "create", "--key", "incoming/a.mp4", "--wait");
   expect(JSON.parse(stdout)).toMatchObject({ status: "failed" });
   expect(code).toBe(3);
 });
 
-test("uploads create --wait that takes too long names the command that goes on", async () => {
+test("uploads create --wait names the command to continue with when it times out", async () => {
   answerWith("queued");
   const { code, stderr } = await run("uploads", "create", "--key", "incoming/a.mp4", "--wait");
   expect(code).not.toBe(0);

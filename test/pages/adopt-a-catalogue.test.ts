@@ -8,7 +8,7 @@ const fbx = { draftId: 48213, kind: "product_file", fileId: 9900011 } as const;
 const obj = { draftId: 48213, kind: "product_file", fileId: 9900012 } as const;
 const view = { draftId: 48213, kind: "promotional_file", fileId: 9900044 } as const;
 
-test("the commands of docs/guides/adopt-a-catalogue.md do what it says", async () => {
+test("the commands of docs/guides/adopt-a-catalogue.md print what the page shows", async () => {
   const sandbox = await startSandbox({ key });
   onTestFinished(() => sandbox.close());
   const folder = await makeFolder();

@@ -41,7 +41,7 @@ async function compileExamples(): Promise<Folder> {
   return folder;
 }
 
-test("the examples of docs/library.md compile and do what it says", async () => {
+test("the examples of docs/library.md compile and do what the page says", async () => {
   const key = "canary-key-71ab";
   const sandbox = await startSandbox({ key });
   onTestFinished(() => sandbox.close());
@@ -67,7 +67,7 @@ test("the examples of docs/library.md compile and do what it says", async () => 
   expect(stdout).toContain("pass 1");
 });
 
-test("TypeScript refuses a file with two names, none, or an unknown attribute", async () => {
+test("TypeScript rejects a file with two identifiers, none, or an unknown attribute", async () => {
   const folder = await compileExamples();
   onTestFinished(() => folder.dispose());
   const wrong = [

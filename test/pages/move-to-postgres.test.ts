@@ -6,7 +6,7 @@ import { freshSchema } from "../unit/ledger/samples.ts";
 
 const key = "canary-key-90f6";
 
-test("the commands of docs/guides/move-to-postgres.md do what it says", async () => {
+test("the commands of docs/guides/move-to-postgres.md print what the page shows", async () => {
   const sandbox = await startSandbox({ key });
   onTestFinished(() => sandbox.close());
   const folder = await makeFolder({

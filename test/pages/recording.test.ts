@@ -57,7 +57,7 @@ function frame(command: string, screen: Screen, seconds: number): Frame {
   return { lines: [prompt, [], ...screen.styledLines().map(withoutTimes)], seconds };
 }
 
-test("the recording of the README is what the commands print", async () => {
+test("the recording in the README shows what the commands print", async () => {
   const folder = await makeFolder({
     "draftsync.yaml": "version: 1\nworkspace: shop\nservice: sandbox\n",
     "manifests/sea-serpent.yaml": serpent,
@@ -78,7 +78,7 @@ test("the recording of the README is what the commands print", async () => {
 });
 
 test.each([80, 120])(
-  "the picture of a terminal of %i columns is what the commands print",
+  "the picture of a terminal with %i columns shows what the commands print",
   async (columns) => {
     const manifests = Object.fromEntries(
       ["Sea Serpent", "Old Lighthouse", "Brass Diving Helmet"].map((title, at) => [

@@ -19,7 +19,7 @@ duplicates:
   - { name: dragon-winter, product: 771200 }
 `;
 
-test("the commands of docs/guides/recover-from-doubt.md do what it says", async () => {
+test("the commands of docs/guides/recover-from-doubt.md print what the page shows", async () => {
   const sandbox = await startSandbox({ key });
   onTestFinished(() => sandbox.close());
   const proxy = await startFaultyProxy(sandbox.url);

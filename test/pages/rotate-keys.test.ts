@@ -8,7 +8,7 @@ const oldKey = "canary-key-01d0";
 const newKey = "canary-key-2e35";
 const validKey = "canary-key-7a11";
 
-test("the commands of docs/guides/rotate-keys.md do what it says", async () => {
+test("the commands of docs/guides/rotate-keys.md print what the page shows", async () => {
   const folder = await makeFolder({
     "draftsync.key": `${oldKey}\n`,
     "manifests/dragon.yaml": "draft: 48213\nproduct_files: [{ file_id: 9900011 }]\n",

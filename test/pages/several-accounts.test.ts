@@ -5,7 +5,7 @@ import { checkPage } from "../support/page.ts";
 
 const keys = { lantern: "canary-key-1a47", harbour: "canary-key-4a2b" };
 
-test("the commands of docs/guides/several-accounts.md do what it says", async () => {
+test("the commands of docs/guides/several-accounts.md print what the page shows", async () => {
   const lantern = await startSandbox({ key: keys.lantern });
   onTestFinished(() => lantern.close());
   const harbour = await startSandbox({ key: keys.harbour });

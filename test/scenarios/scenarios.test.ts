@@ -3,7 +3,7 @@ import { formatPlanFile } from "../../src/plan/saved-plan.ts";
 import { planScenario, scenarios } from "../support/scenarios.ts";
 
 describe.each(scenarios)("$name: $scenario.about", ({ scenario }) => {
-  test("gives these changes", async () => {
+  test("plans the expected changes", async () => {
     const { plan, refusals } = await planScenario(scenario);
     expect(plan.changes.map(({ action, reason, address }) => `${action} ${reason} ${address}`)).toEqual(
       scenario.changes,
@@ -13,7 +13,7 @@ describe.each(scenarios)("$name: $scenario.about", ({ scenario }) => {
     expect(refusals.map(({ code }) => code)).toEqual(scenario.refusals);
   });
 
-  test("gives the same bytes again", async () => {
+  test("plans the same bytes again", async () => {
     const [first, second] = [await planScenario(scenario), await planScenario(scenario)];
     expect(formatPlanFile(second.plan)).toBe(formatPlanFile(first.plan));
   });

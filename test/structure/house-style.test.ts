@@ -11,14 +11,14 @@ function paths(files: readonly { path: string }[]): string[] {
 }
 
 describe("house style", () => {
-  test("the files are found", () => {
+  test("is checked against real files", () => {
     expect(sources.length).toBeGreaterThan(60);
     expect(tests.length).toBeGreaterThan(20);
   });
 
   test.each([
-    { name: "a source file has at most 350 lines", files: sources, most: 350 },
-    { name: "a test file has fewer than 400 lines", files: tests, most: 399 },
+    { name: "source files have at most 350 lines", files: sources, most: 350 },
+    { name: "test files have fewer than 400 lines", files: tests, most: 399 },
   ])("$name", ({ files, most }) => {
     expect(paths(files.filter(({ text }) => text.split("\n").length - 1 > most))).toEqual([]);
   });
@@ -30,13 +30,13 @@ describe("house style", () => {
     expect(paths(odd)).toEqual([]);
   });
 
-  test("no barrels, no catch-all names", () => {
+  test("there are no barrel files and no catch-all names", () => {
     const barrels = sources.filter(({ path }) => /\/index\.ts$/.test(path) && path !== "src/index.ts");
     const catchAll = all.filter(({ path }) => /\b(utils?|helpers?|common|misc)\b/.test(path));
     expect(paths([...barrels, ...catchAll])).toEqual([]);
   });
 
-  test("nothing is left to be done later, nothing silences a check", () => {
+  test("there are no TODO marks and no suppressed checks", () => {
     const marks = /\b(TODO|FIXME|XXX|HACK)\b|@ts-(ignore|expect-error|nocheck)|eslint-disable/;
     const own = "test/structure/house-style.test.ts";
     expect(paths(all.filter(({ path, text }) => path !== own && marks.test(text)))).toEqual([]);

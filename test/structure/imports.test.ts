@@ -30,13 +30,13 @@ const allowed: ReadonlyMap<string, readonly string[]> = new Map(
   ),
 );
 
-describe("the import rule", () => {
+describe("import rule", () => {
   test("is checked against real imports", () => {
     expect(imports.filter(({ to }) => to === "model").length).toBeGreaterThan(50);
     expect(imports.filter(({ from }) => from === "cli").length).toBeGreaterThan(20);
   });
 
-  test("a folder imports itself and what the table in docs/architecture.md says, and cli/ and the library import all", () => {
+  test("allows a folder only the imports in docs/architecture.md; cli/ and the library may import everything", () => {
     const folders = new Set(imports.map(({ from }) => from));
     expect([...folders].filter((folder) => folder !== "(entry)" && !allowed.has(folder))).toEqual([]);
     const broken = imports.filter(
@@ -45,17 +45,17 @@ describe("the import rule", () => {
     expect(broken.map(({ path, target }) => `${path} -> ${target}`)).toEqual([]);
   });
 
-  test("nothing but the library imports cli/", () => {
+  test("allows only the library to import cli/", () => {
     const broken = imports.filter(({ from, to }) => to === "cli" && !composers.has(from));
     expect(broken.map(({ path, target }) => `${path} -> ${target}`)).toEqual([]);
   });
 
-  test("sandbox/ shares no code of ours with service/: it imports itself alone", () => {
+  test("allows sandbox/ to import only itself", () => {
     const broken = imports.filter(({ from, to }) => from === "sandbox" && to !== "sandbox");
     expect(broken.map(({ path, target }) => `${path} -> ${target}`)).toEqual([]);
   });
 
-  test("every import names a file that is there, with its ending", () => {
+  test("requires every import to name an existing file with its extension", () => {
     const known = new Set(filesBelow("src", ".ts").map(({ path }) => path));
     expect(
       imports.filter(({ target }) => !known.has(target)).map(({ path, target }) => `${path} -> ${target}`),
@@ -63,11 +63,11 @@ describe("the import rule", () => {
   });
 });
 
-describe("the drivers of the ledger", () => {
+describe("database drivers", () => {
   test.each([
     { driver: "libsql", adapter: "src/ledger/sqlite/" },
     { driver: "pg", adapter: "src/ledger/postgres/" },
-  ])("$driver is loaded only where $adapter is asked for", ({ driver, adapter }) => {
+  ])("$driver is loaded only by $adapter", ({ driver, adapter }) => {
     const importers = filesBelow("src", ".ts").filter(
       ({ path, text }) => new RegExp(`from "${driver}"`).test(text) && !path.startsWith("src/sandbox/"),
     );
@@ -85,8 +85,8 @@ describe("the drivers of the ledger", () => {
   });
 });
 
-describe("the conformance suite", () => {
-  test("speaks plain HTTP: it imports nothing of the client", () => {
+describe("conformance suite", () => {
+  test("uses plain HTTP and imports nothing of the client", () => {
     const files = filesBelow("test/conformance", ".ts");
     expect(files.length).toBeGreaterThan(5);
     expect(files.filter(({ text }) => /src\/(?!sandbox\/)/.test(text)).map(({ path }) => path)).toEqual([]);

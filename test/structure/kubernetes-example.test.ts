@@ -35,7 +35,7 @@ const podSchema = z.looseObject({
 
 describe("examples/kubernetes", () => {
   test.each(objects.filter(({ object }) => !foreign.includes(object.apiVersion)))(
-    "$object.kind of $path fits the schemas that Kubernetes publishes, and has no field that they do not know",
+    "$object.kind of $path is valid by the Kubernetes schemas and has no unknown field",
     async ({ object }) => {
       expect(kubernetesFaults(object)).toEqual([]);
     },
@@ -50,21 +50,21 @@ describe("examples/kubernetes", () => {
     },
     { fault: "a field with a slip", from: "mountPath: /tmp", to: "mountPaht: /tmp", at: "mountPaht" },
     { fault: "no schedule", from: 'schedule: "*/15 * * * *"', to: "suspend: false", at: "/spec" },
-  ])("would not fit with $fault", async ({ from, to, at }) => {
+  ])("is checked against schemas that reject $fault", async ({ from, to, at }) => {
     const text = readText(`${deploy}/cronjob/cronjob.yaml`);
     expect(text).toContain(from);
     const object = objectSchema.parse(parse(text.replace(from, to)));
     expect(kubernetesFaults(object).join("\n")).toContain(at);
   });
 
-  test("has a Dockerfile without faults, whose last user is not root", () => {
+  test("has a valid Dockerfile whose last user is not root", () => {
     const text = readText("examples/kubernetes/Dockerfile");
     expect(validate(text)).toEqual([]);
     expect(validate(text.replace("WORKDIR /", "WORKDIR ")).map(({ message }) => message)).toHaveLength(1);
     expect([...text.matchAll(/^USER (.*)/gm)].at(-1)?.[1]).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  test("lists files that are there, and each file once", () => {
+  test("lists existing files, each once", () => {
     const listed = objects.flatMap(({ path, object }) =>
       object.kind === "Kustomization"
         ? z
@@ -86,7 +86,7 @@ describe("examples/kubernetes", () => {
   });
 
   const pods = objects.filter(({ object }) => /^(CronJob|Deployment|StatefulSet)$/.test(object.kind));
-  test.each(pods)("$object.kind of $path gives its pod no right that it does not need", ({ object }) => {
+  test.each(pods)("$object.kind of $path gives its pod no unneeded right", ({ object }) => {
     const spec = z
       .looseObject({ spec: z.looseObject({ jobTemplate: z.unknown().optional() }) })
       .parse(object).spec;

@@ -41,11 +41,11 @@ function expectSoundModule(input: string): void {
   execFileSync(process.execPath, ["--input-type=module", "--check"], { input });
 }
 
-describe("the pipeline for GitHub", () => {
+describe("pipeline for GitHub", () => {
   const { permissions, jobs } = workflowSchema.parse(parse(github));
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
-  test("is a workflow, as GitHub's own parser reads it", async () => {
+  test("is a valid workflow for GitHub's own parser", async () => {
     const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await loadWorkflowParser();
     const trace = new NoOperationTraceWriter();
     const { context, value } = parseWorkflow({ name: "draftsync.yml", content: github }, trace);
@@ -65,7 +65,7 @@ describe("the pipeline for GitHub", () => {
     ]);
   });
 
-  test("pins every action by its commit, and says which version that is", () => {
+  test("pins every action by commit and names its version", () => {
     const uses = [...github.matchAll(/uses: (.*)/g)].map(([, action]) => action);
     expect(uses.length).toBeGreaterThan(8);
     for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
@@ -75,7 +75,7 @@ describe("the pipeline for GitHub", () => {
   const withSecrets = (name: string) =>
     (jobs[name]?.steps ?? []).filter(({ env }) => JSON.stringify(env ?? {}).includes("secrets."));
 
-  test("gives secrets to single steps alone: the key to those that write, and forks none", () => {
+  test("gives secrets only to single steps: the key to writing jobs, and nothing to forks", () => {
     expect(permissions).toEqual({ contents: "read" });
     expect(github).not.toMatch(/^env:/m);
     for (const [name, { env, environment }] of Object.entries(jobs)) {
@@ -97,7 +97,7 @@ describe("the pipeline for GitHub", () => {
     expect(jobs.plan?.if).toContain("head.repo.full_name == github.repository");
   });
 
-  test("applies a saved plan, and plans in no job that writes", () => {
+  test("applies a saved plan, and no writing job plans", () => {
     for (const name of writing) {
       const runs = jobs[name]?.steps.map(({ run = "" }) => run).join("\n") ?? "";
       expect(runs, name).not.toMatch(/draftsync plan\b/);
@@ -106,19 +106,19 @@ describe("the pipeline for GitHub", () => {
     expect(applied).toEqual(['draftsync apply plan.json --auto-approve "$@"']);
   });
 
-  test("changes nothing for what nobody has reviewed", () => {
+  test("applies only reviewed changes", () => {
     const main = "github.ref == 'refs/heads/main'";
     expect(jobs.apply?.if).toBe(`github.event_name == 'push' || (inputs.job == 'apply' && ${main})`);
     expect(jobs.resolve?.if).toBe(`inputs.job == 'resolve' && ${main}`);
     expect(jobs.reconcile?.if).toContain(`) && ${main}`);
   });
 
-  test("lets one job at a time change something, and cuts none off", () => {
+  test("runs one writing job at a time and cancels none", () => {
     for (const name of writing)
       expect(jobs[name]?.concurrency).toEqual({ group: "draftsync", "cancel-in-progress": false });
   });
 
-  test("lets no job write to the repository that has a secret or runs code of it", () => {
+  test("gives write permission only to jobs without secrets and without repository code", () => {
     for (const [name, { permissions: own = {}, steps }] of Object.entries(jobs)) {
       if (!Object.values(own).includes("write")) continue;
       expect(withSecrets(name), name).toEqual([]);
@@ -126,7 +126,7 @@ describe("the pipeline for GitHub", () => {
     }
   });
 
-  test("has scripts that are sound, and into which nothing is pasted", () => {
+  test("has valid scripts without interpolated values", () => {
     for (const { run, shell = "bash -e {0}" } of steps) {
       if (run === undefined) continue;
       expect(run).not.toContain("$" + "{{");
@@ -136,10 +136,10 @@ describe("the pipeline for GitHub", () => {
   });
 });
 
-describe("the release workflow of this repository", () => {
+describe("release workflow of this repository", () => {
   const release = readText(".github/workflows/release.yml");
 
-  test("is a workflow, as GitHub's own parser reads it, whose release waits for the tests", async () => {
+  test("is a valid workflow for GitHub's own parser and releases only after the tests", async () => {
     const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await loadWorkflowParser();
     const trace = new NoOperationTraceWriter();
     const { context, value } = parseWorkflow({ name: "release.yml", content: release }, trace);
@@ -151,7 +151,7 @@ describe("the release workflow of this repository", () => {
     expect(parse(release).jobs.release.needs).toBe("test");
   });
 
-  test("pins every action by its commit, and only the job that releases may write", () => {
+  test("pins every action by commit, and only the release job may write", () => {
     const uses = [...release.matchAll(/uses: (.*)/g)].map(([, action]) => action);
     for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
     const { permissions, jobs } = parse(release);
@@ -160,7 +160,7 @@ describe("the release workflow of this repository", () => {
   });
 });
 
-describe("the pipeline for GitLab", () => {
+describe("pipeline for GitLab", () => {
   const jobSchema = z.looseObject({
     stage: z.string(),
     // A script that several jobs share is a list in the list.
@@ -176,7 +176,7 @@ describe("the pipeline for GitLab", () => {
     }),
   );
 
-  test("has its jobs in stages that there are", () => {
+  test("has its jobs in existing stages", () => {
     const stages: Readonly<Record<string, string>> = {
       validate: "validate",
       plan: "plan",
@@ -193,7 +193,7 @@ describe("the pipeline for GitLab", () => {
     for (const stage of Object.values(stages)) expect(file.stages).toContain(stage);
   });
 
-  test("gives forks no plan, and lets one job at a time change something", () => {
+  test("gives forks no plan and runs one writing job at a time", () => {
     expect(jobs.get("plan")?.rules[0]?.if).toContain(
       "$CI_MERGE_REQUEST_SOURCE_PROJECT_PATH == $CI_MERGE_REQUEST_PROJECT_PATH",
     );
@@ -201,7 +201,7 @@ describe("the pipeline for GitLab", () => {
     for (const name of ["apply", "reconcile", "resolve"]) expect(jobs.get(name)?.extends).toBe(".writes");
   });
 
-  test("has scripts that are sound, those for Node too", () => {
+  test("has valid shell and Node scripts", () => {
     const lines = [...jobs.values()].flatMap(({ script }) => script);
     for (const line of lines) expectSound(line);
     const modules = lines.flatMap((line) =>
@@ -216,7 +216,7 @@ test.each([
   ["GitHub", github],
   ["GitLab", gitlab],
 ])(
-  "the pipeline for %s installs by the lockfile alone, and says that the ledger has to last",
+  "the pipeline for %s installs only from the lockfile and explains that the ledger must persist",
   (_name, text) => {
     const installs = [...text.matchAll(/^.*\bnpm (?!ci --ignore-scripts\b)[a-z]+ .*$/gm)].map(
       ([line]) => line,
@@ -227,7 +227,7 @@ test.each([
   },
 );
 
-test("no file of the repository names a registry or installs draftsync by a bare name", () => {
+test("no file names a registry or installs draftsync by a bare name", () => {
   const files = ["examples", "docs", "src", "test"].flatMap((folder) => filesBelow(folder, ""));
   const named =
     /\bregistry\.(npmjs|yarnpkg)\b|npm (install|i|ci|exec)\b[^\n`]* draftsync(@|\s|$)|npx (?!--no )draftsync/;
@@ -240,7 +240,7 @@ test("no file of the repository names a registry or installs draftsync by a bare
 test.each([
   ["GitHub", github],
   ["GitLab", gitlab],
-])("the pipeline for %s calls commands and flags that there are", (_name, text) => {
+])("the pipeline for %s uses existing commands and flags", (_name, text) => {
   const lines = [...text.matchAll(/^\s*(?:- |run: |- run: |)draftsync ([a-z].*?)(?: >.*)?$/gm)].map(
     ([, line = ""]) => line,
   );

@@ -80,13 +80,13 @@ test.each([
   { name: "fleet", schema: fleetJsonSchema() },
   { name: "manifest", schema: manifestJsonSchema() },
   { name: "plan", schema: planJsonSchema() },
-])("manifests/$name.schema.json is the schema of this version", async ({ name, schema }) => {
+])("manifests/$name.schema.json matches the schema in src/", async ({ name, schema }) => {
   const text = `${JSON.stringify(schema, undefined, 2)}\n`;
   await expect(text, fix).toMatchFileSnapshot(`../../manifests/${name}.schema.json`);
 });
 
 describe("docs/reference", () => {
-  test.each(references)("the page of $page is what the code says", async ({ page, text }) => {
+  test.each(references)("the page of $page matches the code", async ({ page, text }) => {
     await expect(notice + text, fix).toMatchFileSnapshot(`../../docs/reference/${page}.md`);
   });
 });
