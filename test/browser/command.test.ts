@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 import { openViewer, type Viewer } from "./support/chromium.ts";
 
-/** One pixel. */
+/** A picture of one pixel. */
 const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
@@ -75,7 +75,7 @@ test("the page of a saved plan shows only pictures that match the plan and are i
   expect(await picturesOf(elsewhere.stdout)).toMatchObject({
     "ok.png": "Picture not shown: the workspace was not found.",
   });
-  // A link that leads nowhere would be an error for the commands of the next test.
+  // A broken link would be an error for the commands of the next test.
   await rm(join(folder.path, "manifests/ok.png"));
   await outside.dispose();
 });

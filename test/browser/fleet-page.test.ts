@@ -15,7 +15,7 @@ const now = Date.UTC(2026, 10, 23, 12);
 const minutes = 60_000;
 const hostile = "<img src=x onerror=alert(1)>";
 
-/** The n-th workspace: every tenth fails, every eleventh is in doubt, every thirteenth is paused, one never ran. */
+/** Workspace n. Every tenth fails, every eleventh is in doubt, every thirteenth is paused, one never ran. */
 function workspace(index: number): { row: FleetWorkspace; run: FleetRun | undefined } {
   const name = `workspace-${String(index).padStart(4, "0")}`;
   const status = index % 10 === 9 ? "failing" : index % 11 === 10 ? "in_doubt" : "ok";

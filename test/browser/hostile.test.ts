@@ -6,7 +6,7 @@ import { openViewer, type Viewer } from "./support/chromium.ts";
 import { makeSmallPlan, pageOf } from "./support/plans.ts";
 import { makeRun } from "./support/runs.ts";
 
-/** Each would run, load, close an element or hide text in a page that trusts it. */
+/** Each part would run, load, close an element or hide text in a page that does not escape it. */
 const hostile = [
   `</script><script>alert("ran")</script>`,
   `<!--<script>`,
@@ -22,7 +22,7 @@ const hostile = [
   "\u0000\u001b[31m\u202eevil\u2066\u2028\u2029\ufeff]]>",
 ].join(" ");
 
-/** The same value with the hostile text in place of every text below it, but those that name what a thing is. */
+/** Replaces every string in a value by the hostile text, except discriminants and times. */
 function poison(value: unknown): unknown {
   if (typeof value === "string") return hostile;
   if (Array.isArray(value)) return value.map(poison);

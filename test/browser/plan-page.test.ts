@@ -96,7 +96,7 @@ describe("keys of the plan page", () => {
       .evaluateAll((codes) => codes.map((code) => code.getAttribute("title")));
     expect([first, second]).toEqual(titles.slice(0, 2));
 
-    // The value of the first is in its line.
+    // The first item shows its value in its line and cannot be opened.
     await page.keyboard.press("j");
     const isOpen = () => page.evaluate("document.activeElement.closest('details').open");
     expect(await isOpen()).toBe(true);
@@ -141,8 +141,8 @@ describe("text differences on the plan page", () => {
       "['ins', 'del'].map((name) => getComputedStyle(document.querySelector('table.text ' + name)).textDecorationLine)",
     );
     expect(lines).toEqual(["underline", "line-through"]);
-    const said = await page.evaluate("getComputedStyle(document.querySelector('del'), '::before').content");
-    expect(said).toContain("removed");
+    const marker = await page.evaluate("getComputedStyle(document.querySelector('del'), '::before').content");
+    expect(marker).toContain("removed");
   });
 
   test("can be read without JavaScript", async () => {

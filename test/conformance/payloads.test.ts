@@ -25,7 +25,7 @@ const withPayload = PAIRS.flatMap((pair) =>
 
 const rows = withPayload.flatMap((row) => row.pair.payload.map((param) => ({ ...row, param })));
 
-/** The nearest part of the document that is left when a member is taken away. */
+/** Pointer to the parent of a removed member. */
 const parentPointer = (steps: string[]) =>
   steps
     .slice(0, -1)

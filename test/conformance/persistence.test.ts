@@ -157,10 +157,7 @@ describe("sandbox that cannot start", () => {
 
   test("rejects a file that is not a database", async () => {
     db = join(folder, "text.db");
-    writeFileSync(
-      db,
-      "this is no database, whatever its name says; and it is long enough to be read as one\n".repeat(20),
-    );
+    writeFileSync(db, "this file is not a database, but it is long enough to be read as one\n".repeat(20));
     await expect(open()).rejects.toMatchObject({
       code: "store-unusable",
       message: expect.stringContaining(db),

@@ -8,7 +8,7 @@ import { useSandbox } from "./support/use-sandbox.ts";
 
 const get = { method: "GET", path: "/api/products/5" };
 
-/** How many arrivals lie in the window that ends with each one, itself included. */
+/** For each arrival, the number of arrivals in the window that ends with it. */
 function windowsOf(arrivals: readonly RequestLogEntry[], windowMs: number): number[] {
   return arrivals.map(
     (last) =>
@@ -22,9 +22,9 @@ describe("rate limit of 5 in 200 ms", () => {
   const { send } = useSandbox({ rate: { limit: 5, windowMs: 200 }, log: (arrival) => log.push(arrival) });
 
   test("returns 429 exactly for the arrivals beyond 5 in any sliding window", async () => {
-    for (let round = 0; round < 30; round += 1) {
-      await Promise.all(Array.from({ length: 1 + (round % 4) }, () => send(get)));
-      await delay((round * 37) % 120);
+    for (let burst = 0; burst < 30; burst += 1) {
+      await Promise.all(Array.from({ length: 1 + (burst % 4) }, () => send(get)));
+      await delay((burst * 37) % 120);
     }
     const arrivals = log.toSorted((a, b) => a.sequence - b.sequence);
     const beyond = windowsOf(arrivals, 200).map((count) => count > 5);

@@ -28,14 +28,14 @@ describe("command line", () => {
   });
 
   test.each([
-    { args: ["plna"], says: "Did you mean plan?" },
-    { args: ["help", "nope"], says: "Commands: init, validate, plan," },
-    { args: ["products", "get", "07"], says: "A product id is a plain number" },
-  ])("rejects $args with a suggestion", async ({ args, says }) => {
+    { args: ["plna"], message: "Did you mean plan?" },
+    { args: ["help", "nope"], message: "Commands: init, validate, plan," },
+    { args: ["products", "get", "07"], message: "A product id is a plain number" },
+  ])("rejects $args with a suggestion", async ({ args, message }) => {
     const { code, stdout, stderr } = await run(...args);
     expect(code).toBe(1);
     expect(stdout).toBe("");
-    expect(stderr).toContain(says);
+    expect(stderr).toContain(message);
   });
 
   test("an unknown command is one JSON log line with a hint", async () => {

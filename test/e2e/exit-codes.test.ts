@@ -6,7 +6,7 @@ const files = (count: number) =>
   Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
 const manifest = (count: number, rest = "") => `draft: 1\nproduct_files: [${files(count)}]\n${rest}`;
 
-/** A refusal by the service itself: an answer that is no JSON:API error would leave a duplicate in doubt. */
+/** A JSON:API error: any other refusal would leave a duplicate in doubt. */
 const refusedKey: Fault = {
   type: "answer",
   status: 401,

@@ -11,7 +11,7 @@ import { skipNote } from "../support/shells.ts";
 import { readText } from "../support/source-files.ts";
 
 let empty: Folder;
-/** Holds packages, and the home folder of npm. */
+/** Packages and the home folder of npm. */
 let elsewhere: Folder;
 beforeEach(async () => {
   empty = await makeFolder();
@@ -75,7 +75,7 @@ describe("init", () => {
     expect((await at("plan")).code).toBe(0);
   });
 
-  // `git submodule`, which npm calls, is a script that needs sed.
+  // npm calls `git submodule`, a script that needs sed.
   const note = skipNote("git", "sed");
   test.skipIf(note !== "")(
     `packs a commit, keeps the other dependencies of package.json, and npm installs it by the lockfile${note}`,

@@ -108,7 +108,7 @@ async function expectNoChanges(): Promise<void> {
   expect(arrivals).toEqual([]);
 }
 
-/** A plan without how long ago things were confirmed. */
+/** Replaces ages, which differ between runs. */
 const ageless = (text: string) => text.replaceAll(/just now|\d+ (s|min) ago/g, "a while ago");
 
 describe("plan, apply, edit, plan and apply", () => {

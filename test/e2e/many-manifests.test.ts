@@ -15,7 +15,7 @@ import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder, startShell } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
-/** Enough for the cache and the worker pool. */
+/** Enough manifests for the cache and the worker pool. */
 const count = 2_100;
 let folder: Folder;
 

@@ -7,7 +7,7 @@ import { draftsync, makeFolder, startShell } from "../support/cli.ts";
 const dragon = "draft: 1\npromotional_files:\n  - file_id: 11\n    description: Dragon\n";
 const lantern = "draft: 2\nproduct_files:\n  - file_id: 22\n";
 
-/** Two drafts are live, each from a manifest of its own. Every test has a copy. */
+/** A workspace with two applied drafts, each from its own manifest. Every test works on a copy. */
 let origin: Folder;
 let folder: Folder;
 const at = (path: string) => join(folder.path, path);
@@ -55,7 +55,7 @@ describe("apply stops with a message that names the cause when", () => {
         configure("manifests/*.yaml", "manifests/shop/*.yaml");
         renameSync(at("manifests/shop"), at("manifests/shops"));
       },
-      says: ['The folder "manifests/shop"', "draftsync.yaml:6:5", 'Did you mean "manifests/shops"?'],
+      messages: ['The folder "manifests/shop"', "draftsync.yaml:6:5", 'Did you mean "manifests/shops"?'],
     },
     {
       name: "a link to a folder is broken",
@@ -63,12 +63,12 @@ describe("apply stops with a message that names the cause when", () => {
         renameSync(at("manifests/shop"), at("shop"));
         symlinkSync("../elsewhere", at("manifests/shop"));
       },
-      says: ["Cannot read manifests/shop", "a link that leads nowhere"],
+      messages: ["Cannot read manifests/shop", "a link that leads nowhere"],
     },
     {
       name: "a manifest is empty",
       change: () => writeFileSync(at("manifests/shop/lantern.yaml"), ""),
-      says: ["manifests/shop/lantern.yaml:1:1", "[empty-file]"],
+      messages: ["manifests/shop/lantern.yaml:1:1", "[empty-file]"],
     },
     {
       name: "a folder has the name of a manifest",
@@ -76,18 +76,18 @@ describe("apply stops with a message that names the cause when", () => {
         renameSync(at("manifests/shop/lantern.yaml"), at("lantern"));
         mkdirSync(at("manifests/shop/lantern.yaml"));
       },
-      says: ["manifests/shop/lantern.yaml", "not a regular file"],
+      messages: ["manifests/shop/lantern.yaml", "not a regular file"],
     },
     {
       name: "a quote is not closed",
       change: () => writeFileSync(at("manifests/dragon.yaml"), dragon.replace("Dragon\n", '"say \\"')),
-      says: ["This quote is never closed", "manifests/dragon.yaml:4:18"],
+      messages: ["This quote is never closed", "manifests/dragon.yaml:4:18"],
     },
-  ])("$name", async ({ change, says }) => {
+  ])("$name", async ({ change, messages }) => {
     change();
     const { code, stdout, stderr } = await run("apply", "--auto-approve");
     expect(code).toBe(1);
-    for (const text of says) expect(stdout + stderr).toContain(text);
+    for (const text of messages) expect(stdout + stderr).toContain(text);
   });
 });
 
@@ -115,7 +115,7 @@ test("a duplicate renamed to another Unicode form is not copied again", async ()
 test("too few file descriptors are not reported as a permission problem", async () => {
   const planWith = (limit: number) =>
     startShell(`ulimit -n ${limit}; $draftsync plan`, { cwd: folder.path }).ended;
-  // How many Node itself needs differs between its versions: the test looks for the highest limit that is too low.
+  // Node versions need different numbers, so a binary search finds the highest limit that fails.
   let [tooLow, enough] = [10, 42];
   let failed: Ended | undefined;
   while (enough - tooLow > 1) {

@@ -61,7 +61,7 @@ async function setUp({
 const write: WriteOptions = { beforeSend: async () => {}, signal: new AbortController().signal };
 const { signal } = write;
 
-/** Writes a source of that size and plans it. */
+/** Writes a source file of this size. */
 async function makeSource(root: string, source: string, size: number) {
   const content = Buffer.alloc(size, "draftsync ");
   await writeFile(join(root, source), content);
@@ -157,7 +157,7 @@ describe("client with the sandbox", () => {
   });
 
   it("renews credentials that expire during a large upload", async () => {
-    // Time passes by the parts that arrive: five of 20 s, while the first credentials are good for 90 s.
+    // The clock advances by 20 s with each of five parts; the first credentials are valid for 90 s.
     let later = 0;
     const arrivals: RequestLogEntry[] = [];
     const log = (arrival: RequestLogEntry) => {
@@ -194,8 +194,8 @@ describe("client with the sandbox", () => {
   });
 
   it.each([
-    ["ids of their own", { dataId: "other" }],
-    ["answers without a body", { createStatus: 204, updateStatus: 204, deleteStatus: 204 }],
+    ["different ids", { dataId: "other" }],
+    ["responses without a body", { createStatus: 204, updateStatus: 204, deleteStatus: 204 }],
     ["bodies on delete", { createStatus: 200, deleteStatus: 200 }],
     ["strict media types", { mediaTypes: "strict" }],
     ["lenient media types", { mediaTypes: "lenient" }],

@@ -8,7 +8,7 @@ import type { Folder } from "../support/cli.ts";
 import { makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
-/** An installation of its own, which a test may damage, and a workspace. */
+/** A separate installation and a workspace. */
 let folder: Folder;
 let chunks: string;
 
@@ -54,7 +54,7 @@ beforeAll(async () => {
   await cp(join(repository, "dist"), join(install, "dist"), { recursive: true });
   await cp(join(repository, "package.json"), join(install, "package.json"));
   await cp(join(repository, "docs/errors.md"), join(install, "docs/errors.md"));
-  // As pnpm makes it: links to the dependencies, which find their own beside the files that the links lead to.
+  // Like pnpm: links to the dependencies, which find their own dependencies next to the link targets.
   for (const name of Object.keys(packageJson.dependencies)) {
     const link = join(install, "node_modules", name);
     await mkdir(dirname(link), { recursive: true });
@@ -64,24 +64,24 @@ beforeAll(async () => {
 });
 afterAll(() => folder.dispose());
 
-interface Said {
+interface Output {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-function node(args: readonly string[], cwd = folder.path): Promise<Said> {
+function node(args: readonly string[], cwd = folder.path): Promise<Output> {
   const env = { PATH: process.env.PATH, HOME: folder.path };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-  const said = { stdout: "", stderr: "" };
+  const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (text: string) => {
-      said[name] += text;
+      output[name] += text;
     });
   }
   return new Promise((done, failed) => {
     child.once("error", failed);
-    child.once("close", (code) => done({ code, ...said }));
+    child.once("close", (code) => done({ code, ...output }));
   });
 }
 

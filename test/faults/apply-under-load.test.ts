@@ -5,7 +5,7 @@ import { systemClock } from "../../src/model/ports.ts";
 import { draftsync } from "../support/cli.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
-// So many calls at once that a thread of its own commits to the ledger.
+// Enough concurrent calls that several commits to the ledger are grouped.
 const [drafts, filesEach] = [40, 10];
 const fileId = (draft: number, at: number) => draft * 100 + at;
 const list = (draft: number) =>
@@ -30,18 +30,18 @@ function countEach(texts: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** Requests that came, and have no operation in the ledger. */
+/** Requests that arrived without an operation in the ledger. */
 async function unknownRequests(): Promise<string[]> {
   const ledger = await openLedger({ location: location(), clock: systemClock });
   const operations = await ledger.operations();
   await ledger.close();
-  const begun = countEach(operations.map(({ method, path }) => `${method} ${path}`));
+  const journaled = countEach(operations.map(({ method, path }) => `${method} ${path}`));
   return [...countEach(proxy.seen)].flatMap(([request, seen]) =>
-    seen > (begun.get(request) ?? 0) ? [request] : [],
+    seen > (journaled.get(request) ?? 0) ? [request] : [],
   );
 }
 
-async function expectMadeGood(): Promise<void> {
+async function expectConverged(): Promise<void> {
   expect(await run(...apply)).toMatchObject({ code: 0 });
   const attached = sandbox.state().attachments.map((attachment) => attachment.fileId);
   expect(attached).toHaveLength(drafts * filesEach);
@@ -67,7 +67,7 @@ test.each([1, 60, 250])(
     const ledger = await openLedger({ location: location(), clock: systemClock });
     expect((await ledger.load()).attachments.length).toBeGreaterThanOrEqual(reported);
     await ledger.close();
-    await expectMadeGood();
+    await expectConverged();
   },
 );
 
@@ -77,5 +77,5 @@ test("after the disk fills up mid-run, the recovery log has what was sent and no
   expect(proxy.seen.length).toBeGreaterThan(0);
   expect(await unknownRequests()).toEqual([]);
   if (ended.code === 4) expect(await run("state", "recover")).toMatchObject({ code: 0 });
-  await expectMadeGood();
+  await expectConverged();
 });

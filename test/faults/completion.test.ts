@@ -32,7 +32,7 @@ duplicates:
 });
 afterAll(() => folder.dispose());
 
-/** What a shell is given for these words. */
+/** Candidates for these words, one line each. */
 const offered = async (...words: string[]) => {
   const ended = await draftsync(["__complete", "fish", "--", ...words], { cwd: folder.path });
   expect(ended).toMatchObject({ code: 0, stderr: "" });
@@ -96,7 +96,7 @@ describe("completion candidates", () => {
 });
 
 describe("bash completion without a terminal", () => {
-  /** What the function of the script puts into COMPREPLY for a line. */
+  /** COMPREPLY after the completion function ran for this line. */
   const replies = (line: string) =>
     execFileSync(
       "bash",
@@ -130,7 +130,7 @@ describe("bash completion without a terminal", () => {
   });
 });
 
-/** From the keys that are pressed to the arguments that arrive. */
+/** Keys that are pressed, and the arguments of the completed command. */
 const typed = [
   { keys: "draftsync sta\tsh\tx", args: ["state", "show", "x"] },
   {

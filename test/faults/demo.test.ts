@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
-/** What a fresh clone has once it is built: nothing that an earlier demo has left. */
+/** A built clone, without the files of an earlier demo. */
 async function cloneBuilt(folder: string): Promise<void> {
   for (const name of ["dist", "manifests", "package.json"]) {
     await cp(`${repository}${name}`, join(folder, name), {
@@ -22,7 +22,7 @@ test("the demo plans and applies on a fresh clone, and the next plan is empty", 
   try {
     await cloneBuilt(folder.path);
     const { scripts } = JSON.parse(await readFile(join(folder.path, "package.json"), "utf8"));
-    // `npm run demo` builds first, which the tests have done.
+    // `npm run demo` builds first; the test run has built already.
     const script = /node (\S+)$/.exec(scripts.demo)?.[1] ?? "";
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [script], {
       cwd: folder.path,

@@ -15,7 +15,7 @@ let sandbox: Sandbox;
 let folder: Folder;
 const closers: (() => unknown)[] = [];
 
-/** TLS before the sandbox. */
+/** Starts a TLS proxy in front of the sandbox. */
 async function startTls(certificate: { key: string; cert: string }): Promise<number> {
   const server = createServer(certificate, (socket) => {
     const onward = connect(sandbox.port, "127.0.0.1");
@@ -42,7 +42,7 @@ afterAll(async () => {
   await folder.dispose();
 });
 
-/** In a config of its own, with a ledger of its own. */
+/** Runs doctor with its own config and ledger. */
 let configs = 0;
 async function doctorWith(service: string, env: Record<string, string> = {}, more: readonly string[] = []) {
   configs += 1;

@@ -11,7 +11,7 @@ let folder: Folder;
 let sandbox: Sandbox;
 let other: ReturnType<typeof createServer>;
 let otherUrl = "";
-/** What the server that is not the service answers. */
+/** Response of the server that is not the service. */
 let answer = { status: 404, type: "text/html", body: "<html><title>Not here</title></html>" };
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
   await folder.dispose();
 });
 
-/** Every run has a ledger of its own: a ledger belongs to one service. */
+/** Every run has its own ledger, because a ledger belongs to one service. */
 let ledgers = 0;
 async function apply(baseUrl: string, env: Record<string, string> = { DRAFTSYNC_API_KEY: key }) {
   ledgers += 1;

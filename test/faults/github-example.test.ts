@@ -12,7 +12,7 @@ const file = readText("examples/github/.github/workflows/draftsync.yml");
 const marker = "<!-- draftsync:plan workspace=lantern-hill -->";
 let example: Example;
 let github: GitHub;
-/** The secrets of the repository, which plan jobs get, and those of both environments. */
+/** Secrets of the repository (for plan jobs), and of both environments. */
 let secrets: { DRAFTSYNC_STATE_READ: string };
 let protectedSecrets: { DRAFTSYNC_API_KEY: string; DRAFTSYNC_STATE: string };
 
@@ -40,7 +40,7 @@ const run = (trigger: Given, { fork = false, environments = ["draftsync", "draft
     },
   );
 
-/** A pull request: its run, and that GitHub lists it when it went well. */
+/** Runs a pull request; GitHub lists the run if it succeeds. */
 async function propose(id: number, sha: string, { number = 12, from = repositoryName } = {}) {
   const fork = from !== repositoryName;
   const ends = await run(
@@ -52,14 +52,14 @@ async function propose(id: number, sha: string, { number = 12, from = repository
   return ends;
 }
 
-/** The merge of a pull request, which makes a commit of its own. */
+/** Merges a pull request, which creates a merge commit. */
 function merge(id: number, head: string, { number = 12, attempt = 1 } = {}) {
   github.merged.set(`merged${head}`, { number, head });
   github.pushes.set(`merged${head}`, id);
   return run({ event: "push", run: id, sha: `merged${head}`, attempt });
 }
 
-/** A run that a person starts on the default branch. */
+/** A run that an operator starts on the default branch. */
 const dispatch = (id: number, inputs: Record<string, string | boolean>, ref = "refs/heads/main") =>
   run({ event: "workflow_dispatch", run: id, sha: "x", ref, inputs });
 
@@ -84,7 +84,7 @@ describe("workflow of examples/github", () => {
       reconcile: "skipped",
       resolve: "skipped",
     });
-    // A pull request can change what runs there, so no secret but the reading role came to it.
+    // A pull request can change the code that runs, so its only secret is the read-only role.
     expect(opened.plan?.secrets).toEqual(["DRAFTSYNC_STATE_READ"]);
     expect(example.arrivals).toEqual([]);
     expect(comments()).toEqual([expect.stringContaining("drafts/48214/product` publishes a product")]);
@@ -94,7 +94,7 @@ describe("workflow of examples/github", () => {
     expect(comments()).toEqual([expect.stringContaining("9900012")]);
     expect(writes()).toBe(0);
 
-    // What is checked out at the merge counts for nothing: the plan is what was reviewed.
+    // The reviewed plan is applied, whatever the merge commit contains.
     await edit("{ file_id: 9900099 }");
     const merged = await merge(3, "bbb");
     expect(resultsOf(merged)).toMatchObject({ plan: "skipped", apply: "failure" });
@@ -109,7 +109,7 @@ describe("workflow of examples/github", () => {
     const page = await readFile(join(github.artifacts[1]?.folder ?? "", "plan.html"), "utf8");
     expect(page).toMatch(/^<!doctype html>/i);
     expect(page).toContain("9900012");
-    // The ledger is new: only a person lets it publish, by the plan of the rest.
+    // A new ledger publishes only after an operator confirms it, with the plan of the remaining changes.
     const confirmed = await dispatch(4, { job: "apply", pull_request: "12", new_ledger: true });
     expect(resultsOf(confirmed)).toMatchObject({ apply: "success" });
     expect(example.sandbox.state().products).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("workflow of examples/github", () => {
     const ends = await propose(1, "aaa", { from });
     expect(resultsOf(ends)).toMatchObject({ validate: "success", plan: "skipped", comment: "skipped" });
     expect(comments()).toEqual([]);
-    // A fork may change its workflow so that it uploads what it likes.
+    // A fork can change its workflow and upload any artifact.
     github.artifacts.push({ id: 9, run: 1, name: "draftsync-plan", expired: false, folder: example.path });
     const merged = await merge(2, "aaa");
     expect(failedStep(merged.apply)?.stdout).toContain("::error::There is no plan of aaa");

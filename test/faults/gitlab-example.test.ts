@@ -16,17 +16,17 @@ import { makeLedgerRoles } from "./support/ledger-roles.ts";
 const marker = "<!-- draftsync:plan workspace=lantern-hill -->";
 const token = "glpat-of-the-project";
 const pipeline = readText("examples/gitlab/.gitlab-ci.yml");
-/** Holds a pipeline against GitLab's JSON Schema, puts it together and chooses its jobs as GitLab does. */
+/** Validates a pipeline with GitLab's JSON Schema, expands it and selects its jobs as GitLab does. */
 const runner = createRequire(import.meta.url).resolve("gitlab-ci-local/dist/index.js");
-/** It is written for Node 22. */
+/** Polyfill: the runner needs Node 22. */
 const missing = "Set.prototype.union ??= function (other) { return new Set([...this, ...other]); };";
 
 let example: Example;
 let server: Server;
 let port: number;
-/** The variables of the project by their scope. */
+/** Variables of the project by scope. */
 let scopes: Record<"draftsync/*" | "draftsync-plan" | "draftsync-comment", Record<string, string>>;
-/** What GitLab answers, by method and path. */
+/** Responses of GitLab by method and path. */
 let answers: Record<string, unknown>;
 /** The plan of the remaining changes. */
 let rest: unknown;
@@ -63,7 +63,7 @@ afterEach(async () => {
   await example.close();
 });
 
-/** The location without its password, which GitLab can mask. */
+/** Splits the location into a URL without password and a password, because GitLab can mask only the latter. */
 function ledgerVariables(location: string): Record<string, string> {
   const url = new URL(location);
   const { password } = url;
@@ -71,7 +71,7 @@ function ledgerVariables(location: string): Record<string, string> {
   return { DRAFTSYNC_STATE: url.href, DRAFTSYNC_STATE_PASSWORD: password };
 }
 
-/** What a job of this environment gets. */
+/** Variables of a job in this environment. */
 function scoped(environment = ""): Record<string, string> {
   const fits = ([scope]: [string, unknown]) =>
     scope.endsWith("*") ? environment.startsWith(scope.slice(0, -1)) : scope === environment;
@@ -94,7 +94,7 @@ function answer(name: string, sent: string): unknown {
   return note ?? answers[name];
 }
 
-/** Runs gitlab-ci-local in the repository: what it makes of the pipeline with these variables. */
+/** Runs gitlab-ci-local in the repository with these variables. */
 function gitlab(args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
   const given = {
     CI_PROJECT_PATH: "lantern-hill/drafts",
@@ -134,7 +134,7 @@ const events = {
   web: { CI_PIPELINE_SOURCE: "web", CI_COMMIT_BRANCH: "main" },
 };
 
-/** The pipeline with everything in its place that is written elsewhere: the same for every test. */
+/** The expanded pipeline, which is the same for every test. */
 let preview: z.output<typeof previewSchema> | undefined;
 async function readPreview() {
   const { stdout } = await gitlab(["--preview", "--no-json-schema-validation"]);
@@ -142,13 +142,13 @@ async function readPreview() {
 }
 
 interface Surroundings {
-  /** The folder of the job before, whose artifacts are all its files. */
+  /** The folder of the previous job, with its artifacts. */
   readonly after?: string;
-  /** Of the form in which a person starts a pipeline. */
+  /** Inputs of a pipeline that an operator starts. */
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
-/** Runs a job as a runner does, in a checkout of its own, which is the `folder`; its scripts are those that GitLab sees. */
+/** Runs a job of the expanded pipeline in its own checkout; the result has its `folder`. */
 async function run(name: string, event: keyof typeof events, { after, inputs }: Surroundings = {}) {
   preview ??= await readPreview();
   const job = jobSchema.parse(preview[name]);
@@ -176,7 +176,7 @@ async function run(name: string, event: keyof typeof events, { after, inputs }: 
   return { ...ended, folder: cwd };
 }
 
-/** Runs jobs, each with the artifacts of the one before; the end of the last one. */
+/** Runs jobs, each with the artifacts of the previous job; returns the last result. */
 async function runAll(names: readonly string[], event: keyof typeof events, inputs = {}) {
   let last: Awaited<ReturnType<typeof run>> | undefined;
   for (const name of names) {
@@ -263,12 +263,12 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
     expect(example.arrivals).toEqual([]);
     expect(await readFile(`${folder}/plan.html`, "utf8")).toMatch(/^<!doctype html>/i);
     merge(await readFile(`${folder}/plan.json`, "utf8"));
-    // What is checked out at the merge counts for nothing: the plan is what was reviewed.
+    // The reviewed plan is applied, whatever the merge commit contains.
     await example.folder.write({ "repository/manifests/chess.yaml": "draft: 48213\nproduct_files: []\n" });
     const applied = await runAll(["find", "apply"], "merge");
     expect(applied.code, applied.stdout + applied.stderr).toBe(5);
     expect([attached(), example.sandbox.state().products.length]).toEqual([3, 0]);
-    // The ledger is new: only a person lets it publish.
+    // A new ledger publishes only after an operator confirms it.
     const inputs = { JOB: "apply", MERGE_REQUEST: "12", NEW_LEDGER: "yes" };
     const confirmed = await runAll(["find", "apply"], "web", inputs);
     expect(confirmed.code, confirmed.stdout + confirmed.stderr).toBe(0);
@@ -344,7 +344,7 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
   });
 });
 
-/** From here on GitLab says that the merge request is merged, and holds this plan of it. */
+/** Makes GitLab return the merge request as merged, with this plan. */
 function merge(plan: string, pipelines: object[] = [{ id: 32, status: "success", project_id: 5 }]) {
   Object.assign(answers, {
     "GET /repository/commits/c0ffee/merge_requests": [

@@ -26,7 +26,7 @@ function bomb(): string {
   return `draft: 1\n${lines.join("\n")}\n`;
 }
 
-/** A manifest each, and the code of the mistake that it must be reported with. */
+/** Manifests by name, each with the error code it must be reported with. */
 const hostile: Readonly<Record<string, readonly [content: string | Uint8Array, code: string]>> = {
   "alias-bomb": [bomb(), "alias-bomb"],
   "alias-to-itself": ["draft: 1\nproduct_files: &a [*a]\n", "cyclic-alias"],
@@ -54,8 +54,8 @@ const hostile: Readonly<Record<string, readonly [content: string | Uint8Array, c
   "source-outside": ["draft: 33\nproduct_files: [{ source: ../../x }]\n", "source-outside-workspace"],
 };
 
-/** What is right, however unusual its bytes are. */
-const fine = {
+/** Valid manifests with unusual bytes. */
+const valid = {
   "manifests/bom.yaml": "\ufeffdraft: 41\nproduct_files: [{ file_id: 1 }]\n",
   "manifests/crlf.yaml": "draft: 42\r\nproduct_files: [{ file_id: 3 }]\r\n",
 };
@@ -65,7 +65,7 @@ beforeAll(async () => {
   proxy = await startFaultyProxy(sandbox.url);
   folder = await makeFolder({
     "draftsync.yaml": `version: 1\nworkspace: w\nservice: { base_url: "${proxy.url}" }\n`,
-    ...fine,
+    ...valid,
     ...Object.fromEntries(
       Object.entries(hostile).map(([name, [content]]) => [`manifests/${name}.yaml`, content]),
     ),
@@ -88,8 +88,8 @@ test.each([["validate"], ["plan"], ["apply", "--auto-approve"]])(
     expect(code).toBe(1);
     const reported = stdout + stderr;
     const places = [...reported.matchAll(/\[([a-z0-9-]+)\]\n *--> manifests\/([a-z0-9-]+)\.yaml:/g)];
-    const found = new Set(places.map(([, mistake, name]) => `${name} ${mistake}`));
-    for (const [name, [, mistake]] of Object.entries(hostile)) expect(found).toContain(`${name} ${mistake}`);
+    const found = new Set(places.map(([, error, name]) => `${name} ${error}`));
+    for (const [name, [, error]] of Object.entries(hostile)) expect(found).toContain(`${name} ${error}`);
     expect(reported).not.toMatch(/manifests\/(bom|crlf)\.yaml/);
     expect(reported).not.toContain("\u001b");
     expect(proxy.seen).toEqual([]);

@@ -14,11 +14,11 @@ draft: 2
 publish: true
 `,
   },
-  // A call may take ten minutes: what ends these runs is the interrupt, or the test fails by its own time.
+  // Longer than the timeout of the tests, so that only the interrupt can end a call.
   service: { timeout: "10m" },
 });
 
-/** Every call is carried out, and of the writing ones only that of file 1 is answered. */
+/** Every call takes effect, but of the writes only that of file 1 gets a response. */
 function stall(): void {
   proxy.choose = ({ method, body }) =>
     method === "GET" || body.includes('"file_id":1') ? undefined : { type: "answer-held" };
@@ -74,7 +74,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s during apply", (signal) => {
     proxy.choose = () => undefined;
     const again = await apply();
     expect(again.code).toBe(4);
-    // The attachment was found out about, and its draft published; what was in doubt was not published again.
+    // The attachments are settled and their draft is published; the publish in doubt is not sent again.
     const published = sandbox.state().products.map(({ draftId }) => draftId);
     expect(new Set(published).size).toBe(published.length);
     expect(again.stdout).toContain("? product");
@@ -99,7 +99,7 @@ test("a plan that reads a large source ends at the first interrupt", async () =>
     "files/scan.obj": "",
     "manifests/scan.yaml": "draft: 3\nproduct_files: [{ source: ../files/scan.obj }]\n",
   });
-  // A hole: it takes no room on the disk, and a minute or so to be read.
+  // A sparse file takes no disk space and about a minute to read.
   truncateSync(join(folder.path, "files/scan.obj"), 2 ** 36);
   const running = start(["plan"]);
   await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("there is no ledger");
@@ -112,11 +112,11 @@ test("a plan that reads a large source ends at the first interrupt", async () =>
 test("the last interrupt ends a process that waits for a file that can never be read", async () => {
   execFileSync("mkfifo", [join(folder.path, "plan.json")]);
   const running = start(["apply", "plan.json", "--auto-approve"]);
-  // The ledger is opened before the plan, from a pipe that nobody writes to, is read.
+  // The ledger is opened before the plan is read, and the plan is a pipe without a writer.
   await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("Created a new ledger");
-  for (const said of ["Waiting up to 5 s", "Aborting requests"]) {
+  for (const message of ["Waiting up to 5 s", "Aborting requests"]) {
     running.kill("SIGINT");
-    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain(said);
+    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain(message);
   }
   running.kill("SIGINT");
   expect((await running.ended).code).toBe(130);
@@ -124,7 +124,7 @@ test("the last interrupt ends a process that waits for a file that can never be 
 });
 
 describe("command that has ended while Node waits for a file that can never be read", () => {
-  /** The environment in which it does. */
+  /** An environment in which Node waits for a pipe. */
   async function hang() {
     const pipe = join(folder.path, "pipe");
     execFileSync("mkfifo", [pipe]);
@@ -139,7 +139,7 @@ describe("command that has ended while Node waits for a file that can never be r
     expect((await running.ended).code).toBe(130);
   });
 
-  test("exits at the second interrupt if it has an exit code of its own", async () => {
+  test("exits at the second interrupt after a failure", async () => {
     await folder.write({ "manifests/bad.yaml": "draft: none\n" });
     const running = start(["validate"], await hang());
     await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("bad.yaml");

@@ -43,7 +43,7 @@ beforeAll(async () => {
   example = await startExample("kubernetes");
   await mkdir(`${example.path}/.draftsync`);
   await example.folder.write({ "tmp/.keep": "" });
-  // As in the pod: only what is mounted there can be written to.
+  // As in the pod, only mounted folders are writable.
   for (const path of [`${example.path}/.draftsync`, `${example.folder.path}/tmp`]) {
     if (uid !== undefined) await chown(path, uid, uid);
   }
@@ -54,10 +54,10 @@ afterAll(async () => {
   await example.close();
 });
 
-/** The user of the pod, where the tests may become another one. */
+/** The user of the pod, if the tests run as root and can change it. */
 const uid = process.getuid?.() === 0 ? onceSpec.securityContext.runAsUser : undefined;
 
-/** Its environment: that of the secret, with the key of the test and a ledger in PostgreSQL. */
+/** The environment of the pod, with the key of the test and a ledger in PostgreSQL. */
 function inPod(state: string) {
   expect(Object.keys(stringData)).toEqual(["DRAFTSYNC_API_KEY", "DRAFTSYNC_STATE"]);
   expect(stringData.DRAFTSYNC_STATE).toMatch(/^postgres:\/\/.*\?schema=\w+$/);
@@ -144,7 +144,7 @@ test("the image of examples/kubernetes has draftsync on its path and starts a ru
     const [, path = ""] = /^ENV PATH=(\S+):\$PATH/m.exec(dockerfile) ?? [];
     const PATH = `${path.replace("/opt/draftsync", opt)}:/usr/bin:/bin`;
     const args = z.array(z.string()).parse(JSON.parse(command));
-    // As the container does: the program is looked up on the path of the image.
+    // As in the container, the program is found through the path of the image.
     const ended = await runProgram("env", [entry ?? "", ...args], {
       cwd: builder.path,
       env: { ...env, PATH },

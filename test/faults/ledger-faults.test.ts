@@ -23,8 +23,8 @@ const run = (args: readonly string[], { env, ...more }: Circumstances = {}) =>
 const apply = (circumstances?: Circumstances) => run(["apply", "--auto-approve"], circumstances);
 const ledger = () => join(folder.path, ".draftsync/state.db");
 
-/** Replays what was saved, and applies until nothing is left: every file attached, the draft published once. */
-async function expectMadeGood(ended: Ended): Promise<void> {
+/** Replays saved outcomes and applies until nothing is left: every file is attached and the draft published once. */
+async function expectConverged(ended: Ended): Promise<void> {
   if (ended.stderr.includes("[outcome-not-recorded]")) {
     expect(await run(["state", "recover"])).toMatchObject({ code: 0 });
   }
@@ -36,7 +36,7 @@ async function expectMadeGood(ended: Ended): Promise<void> {
   expect(sandbox.state().products).toHaveLength(1);
 }
 
-/** Makes the ledger, so that its file need not grow at first. */
+/** Creates the ledger, so that its file does not have to grow at first. */
 async function applyFirstFile(): Promise<void> {
   await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" });
   await apply();
@@ -50,7 +50,7 @@ describe("full disk", () => {
     const ended = await apply({ maxFileBytes: 24 });
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/\[ledger-[a-z-]+\]/) });
     expect(proxy.seen).toEqual([]);
-    await expectMadeGood(ended);
+    await expectConverged(ended);
   });
 
   test("leaves no empty ledger file, and a later apply creates the ledger", async () => {
@@ -65,10 +65,10 @@ describe("full disk", () => {
   test.each([90, 120])("after %i KiB neither loses a request nor sends one twice", async (maxFileBytes) => {
     await applyFirstFile();
     const ended = await apply({ maxFileBytes });
-    // 1: nothing was changed; 3: what was done is recorded; 4: some of it is in the recovery log.
+    // 1: nothing was sent; 3: every outcome is recorded; 4: some outcomes are in the recovery log.
     expect([1, 3, 4]).toContain(ended.code);
     expect(ended.code === 1).toBe(proxy.seen.length === 0);
-    await expectMadeGood(ended);
+    await expectConverged(ended);
   });
 });
 
@@ -126,7 +126,7 @@ test("restoring an older ledger adopts what was attached since and detaches noth
   expect((await run(["plan"])).stdout).toContain("No changes.");
 });
 
-/** A process whose wall clock is so many hours off. */
+/** A process whose wall clock is off by this many hours. */
 function clockOff(hours: number): Circumstances {
   const code = `const now = Date.now; Date.now = () => now() + ${hours * 3_600_000};`;
   return { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` } };
@@ -137,7 +137,7 @@ test.each([5, -5])(
   async (hours) => {
     let asked = 0;
     proxy.choose = ({ method, path }) => {
-      // The publication is refused for the rate; one attachment is lost and cannot be found out about.
+      // The publish is rate limited; one attachment is lost and cannot be settled.
       if (`${method} ${path}` === publish)
         return { type: "answer", status: 429, headers: { "retry-after": "1" } };
       if (method === "PATCH") return { type: "answer", status: 500 };
@@ -150,6 +150,6 @@ test.each([5, -5])(
     const ended = await apply();
     expect(ended).toMatchObject({ code: 0 });
     expect(proxy.seen.filter((request) => request.startsWith("POST"))).toEqual([publish]);
-    await expectMadeGood(ended);
+    await expectConverged(ended);
   },
 );

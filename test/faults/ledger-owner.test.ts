@@ -7,7 +7,7 @@ const { proxy, sandbox, folder, run, apply } = useWorkspace({
   files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n", "a.glb": "content" },
 });
 
-/** Anything that listens and is not the service. */
+/** A server that is not the service. */
 async function startStranger(status: number, type: string, body: string): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(status, { "content-type": type }).end(body);
@@ -26,7 +26,7 @@ describe("ledger that was used with a wrong address", () => {
   const strangers = [
     { what: "a port where nothing listens", url: async () => `http://127.0.0.1:${await unusedPort()}` },
     { what: "a web page", url: () => startStranger(404, "text/html", "<html>not here</html>") },
-    { what: "a page that says 200", url: () => startStranger(200, "text/html", "<html>hello</html>") },
+    { what: "a web page with status 200", url: () => startStranger(200, "text/html", "<html>hello</html>") },
     {
       what: "another service that refuses the key",
       url: () => startStranger(401, "application/vnd.api+json", '{"errors":[{"status":"401"}]}'),

@@ -15,10 +15,10 @@ import { databases, openForTest } from "../unit/ledger/samples.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 let built = "";
 
-/** Twenty processes that start at once are slow on a small machine, milliseconds. */
-const patience = 120_000;
+/** Milliseconds. Twenty processes that start together are slow on a small machine. */
+const timeoutMs = 120_000;
 
-// Node runs no TypeScript by itself: the child and the ledger are compiled once, where packages are found.
+// Node does not run TypeScript: the child and the ledger are compiled once, below node_modules.
 beforeAll(() => {
   const cache = join(root, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });
@@ -33,17 +33,17 @@ beforeAll(() => {
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
   execFileSync(process.execPath, [tsc, "-p", built]);
   writeFileSync(join(built, "package.json"), `{ "type": "module" }`);
-}, patience);
+}, timeoutMs);
 
 afterAll(() => rmSync(built, { recursive: true, force: true }));
 
 interface Child {
   readonly lines: readonly string[];
-  /** Resolves once that many lines were printed, or the process has ended. */
+  /** Resolves when this many lines were printed or the process has ended. */
   printed(count: number): Promise<void>;
   kill(signal?: NodeJS.Signals): void;
-  /** Writes a line to its standard input; without one, ends that. */
-  tell(line?: string): void;
+  /** Writes a line to standard input; without a line, closes it. */
+  writeLine(line?: string): void;
   readonly ended: Promise<{ readonly code: number | null; readonly errors: string }>;
 }
 
@@ -73,7 +73,7 @@ function start(task: "open" | "work" | "hold", location: string): Child {
       }
     },
     kill: (signal = "SIGKILL") => void child.kill(signal),
-    tell: (line) => (line === undefined ? child.stdin.end() : child.stdin.write(`${line}\n`)),
+    writeLine: (line) => (line === undefined ? child.stdin.end() : child.stdin.write(`${line}\n`)),
     ended: closed.then(() => ({ code: child.exitCode, errors })),
   };
 }
@@ -89,7 +89,7 @@ test.each(databases)(
     expect(children.map(({ lines }) => lines)).toEqual(children.map(() => [lineage]));
     expect(protectedDrafts.size).toBe(20);
   },
-  patience,
+  timeoutMs,
 );
 
 const kills = databases.flatMap((database) =>
@@ -107,7 +107,7 @@ test.each(kills)(
     expect(child.lines.length).toBeGreaterThanOrEqual(count);
 
     const ledger = await openForTest(location);
-    // Once it can be written to, a database server has ended what the killed process had sent.
+    // After a successful write the server has finished the statements of the killed process.
     await ledger.record([{ type: "protection", draftId: 1, protect: false }]);
     const operations = new Map((await ledger.operations()).map((operation) => [operation.id, operation]));
     const { attachments, inDoubt } = await ledger.load();
@@ -127,7 +127,7 @@ test.each(kills)(
     if (!isPostgresLocation(location))
       expect(await integrityOf(location)).toEqual([{ integrity_check: "ok" }]);
   },
-  patience,
+  timeoutMs,
 );
 
 const stops = databases.flatMap((database) => [true, false].map((released) => ({ ...database, released })));
@@ -139,22 +139,22 @@ test.each(stops)(
     const ledger = await openForTest(location);
     const child = start("hold", location);
     await child.printed(1);
-    child.tell("commit");
+    child.writeLine("commit");
     await child.printed(2);
     child.kill("SIGSTOP");
     const expired = async () => ((await ledger.heldLock())?.expiresAt ?? 0) <= Date.now();
-    await expect.poll(expired, { timeout: patience }).toBe(true);
+    await expect.poll(expired, { timeout: timeoutMs }).toBe(true);
     await expect(ledger.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
     if (released) await ledger.releaseLock((await ledger.heldLock())?.id ?? "none");
     child.kill("SIGCONT");
-    child.tell("commit");
+    child.writeLine("commit");
     await child.printed(3);
-    child.tell();
+    child.writeLine();
     expect(await child.ended).toEqual({ code: 0, errors: "" });
     expect(child.lines).toEqual(["held 1", "committed", released ? "lock-lost" : "committed"]);
     expect((await ledger.load()).attachments).toHaveLength(released ? 1 : 2);
   },
-  patience,
+  timeoutMs,
 );
 
 async function integrityOf(location: string): Promise<unknown> {

@@ -21,7 +21,7 @@ product_files:
     file_format: blender
 `;
 
-/** Calls are slow enough for something to be seen, and one of them is asked to come back later. */
+/** The rate limit makes calls slow enough to watch. */
 async function start(rules: readonly object[]): Promise<void> {
   sandbox = await startSandbox({ key, faults: FaultRulesSchema.parse({ rules }), uploadProcessingMs: 0 });
   folder = await makeFolder({
@@ -31,7 +31,7 @@ async function start(rules: readonly object[]): Promise<void> {
   });
 }
 
-/** Something in the process throws when it gets a signal, and nobody catches it. */
+/** Throws an uncaught exception on SIGUSR2. */
 const defect = encodeURIComponent('process.on("SIGUSR2", () => { throw new Error("boom"); })');
 
 const apply = (columns: number, ...args: string[]) =>
@@ -43,7 +43,7 @@ const apply = (columns: number, ...args: string[]) =>
 
 const isLive = (line: string) => /of about \d+ calls|calls a second|MB of/.test(line);
 
-function expectInOrder(screen: Screen): void {
+function expectRestored(screen: Screen): void {
   expect(screen.lines().filter(isLive)).toEqual([]);
   expect(screen.isCursorVisible()).toBe(true);
 }
@@ -65,7 +65,7 @@ describe("live progress of a complete run", () => {
     "shows the state of the run at %i columns and removes it at the end",
     async (columns) => {
       const screen = await apply(columns);
-      // In whichever order: a busy machine may be at the pause before the upload has a line.
+      // In any order: on a busy machine the pause can come before the first upload line.
       const awaited = [
         /MB of 9\.4 MB manifests\/龍\/龍\.blend/,
         /rate limited; retrying in [12] s/,
@@ -78,7 +78,7 @@ describe("live progress of a complete run", () => {
       });
       expect(screen.isCursorVisible()).toBe(false);
       expect(await screen.ended).toBe(0);
-      expectInOrder(screen);
+      expectRestored(screen);
       const lines = screen.lines();
       expect(lines.at(-1)).toMatch(/^Applied: 7 done\. \d+ calls in /);
       expect(lines.filter((line) => / attached /.test(line)).sort()).toEqual([
@@ -123,7 +123,7 @@ describe("live progress of an interrupted run", () => {
     await screen.until((lines) => lines.some((line) => line.startsWith("Waiting up to 5 s")));
     screen.type("\u0003");
     expect(await screen.ended).not.toBe(0);
-    expectInOrder(screen);
+    expectRestored(screen);
     expect(screen.lines().slice(-2)).toEqual([
       expect.stringContaining("Applied in part:"),
       "Interrupted. Run `draftsync plan` to see what's left.",
@@ -138,14 +138,14 @@ describe("live progress of an interrupted run", () => {
       screen.kill("SIGTERM");
     }
     expect(await screen.ended).not.toBe(0);
-    expectInOrder(screen);
+    expectRestored(screen);
   });
 
   test("is removed after an uncaught exception", async () => {
     const screen = await begun();
     screen.kill("SIGUSR2");
     expect(await screen.ended).toBe(1);
-    expectInOrder(screen);
+    expectRestored(screen);
     expect(screen.lines().join("\n")).toContain("error: internal error: boom  [defect]");
   });
 
@@ -153,11 +153,11 @@ describe("live progress of an interrupted run", () => {
     const screen = await begun();
     screen.kill("SIGTSTP");
     await screen.until(() => screen.isCursorVisible());
-    expectInOrder(screen);
+    expectRestored(screen);
     screen.kill("SIGCONT");
     await screen.until((lines) => lines.some(isLive));
     screen.kill("SIGQUIT");
     await screen.ended;
-    expectInOrder(screen);
+    expectRestored(screen);
   });
 });

@@ -14,24 +14,27 @@ const { proxy, folder, options, run, apply, start, holdApply } = useWorkspace({
 
 const hour = 3_600_000;
 
-/** Where a command keeps its ledger: `env` names it. */
-interface Place {
+/** A ledger, and the environment that selects it. */
+interface LedgerUnderTest {
   readonly location: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-const places = [
-  { name: "SQLite", place: (): Place => ({ location: join(folder.path, ".draftsync/state.db"), env: {} }) },
+const ledgers = [
+  {
+    name: "SQLite",
+    locate: (): LedgerUnderTest => ({ location: join(folder.path, ".draftsync/state.db"), env: {} }),
+  },
   {
     name: "PostgreSQL",
-    place: (): Place => {
+    locate: (): LedgerUnderTest => {
       const location = freshSchema();
       return { location, env: { DRAFTSYNC_STATE: location } };
     },
   },
 ];
 
-/** A process whose wall clock jumps by so many hours when it has sent its first call. */
+/** A process whose wall clock jumps by this many hours once the file `jump` exists. */
 function jumping(hours: number): Readonly<Record<string, string>> {
   const code = `import { existsSync } from "node:fs";
     const now = Date.now; Date.now = () => now() + (existsSync(process.env.JUMP) ? ${hours * hour} : 0);`;
@@ -41,9 +44,9 @@ function jumping(hours: number): Readonly<Record<string, string>> {
   };
 }
 
-describe.each(places)("$name: lock of an apply", ({ place }) => {
+describe.each(ledgers)("$name: lock of an apply", ({ locate }) => {
   test("is taken over immediately after a kill, with a note that names the dead process", async () => {
-    const { env } = place();
+    const { env } = locate();
     const holder = await holdApply(1, env);
     holder.kill("SIGKILL");
     await holder.ended;
@@ -57,7 +60,7 @@ describe.each(places)("$name: lock of an apply", ({ place }) => {
 
   test("is kept by a live process whose clock jumps", async () => {
     for (const hours of [24, -24]) {
-      const { env } = place();
+      const { env } = locate();
       await folder.write({
         [`manifests/${hours}.yaml`]: `draft: ${30 + hours}\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n`,
       });
@@ -72,7 +75,7 @@ describe.each(places)("$name: lock of an apply", ({ place }) => {
   });
 
   test("is kept by a process that was stopped for longer than the lease", async () => {
-    const { env, location } = place();
+    const { env, location } = locate();
     const holder = await holdApply(1, env);
     holder.kill("SIGSTOP");
     await executeIn(location, passing.all(hour));
@@ -83,7 +86,7 @@ describe.each(places)("$name: lock of an apply", ({ place }) => {
   });
 });
 
-/** Root may make a PID namespace; other users need a system that lets them. */
+/** Root can create a PID namespace; other users only if the system allows it. */
 const canUnshare = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]).status === 0;
 if (!canUnshare) process.stderr.write("skipped: this user cannot make a PID namespace (unshare --pid)\n");
 

@@ -14,7 +14,7 @@ const { proxy, folder, config, run, start, apply, holdApply } = useWorkspace({
   service: { timeout: "10m" },
 });
 
-/** The lock as a process on another machine holds it. */
+/** Takes the lock as a process on another machine. */
 async function lockElsewhere() {
   await apply();
   const store = await lockPlace(join(folder.path, ".draftsync/state.db")).open(onMachine("another"));

@@ -15,7 +15,7 @@ const { sandbox, proxy, folder, run, apply, start, holdApply } = useWorkspace({
   service: { timeout: "10m" },
 });
 
-/** An apply that has sent its first call and waits for the answer. */
+/** An apply that has sent its first call and waits for the response. */
 const startHolder = () => holdApply(1, { CI_JOB_URL: jobUrl });
 
 async function lockStatus() {
@@ -23,7 +23,7 @@ async function lockStatus() {
   return JSON.parse(stdout);
 }
 
-/** Takes the lock over as another machine does, once the lease has ended. */
+/** Takes over the lock as another machine after the lease has ended. */
 async function takeOverElsewhere(): Promise<void> {
   const { open, execute } = lockPlace(join(folder.path, ".draftsync/state.db"));
   await execute(passing.all(60_000));

@@ -11,7 +11,7 @@ const key = "canary-key-77d0";
 let sandbox: Sandbox;
 let folder: Folder;
 let proxy: ConnectProxy;
-/** TLS before the sandbox, with a certificate that nobody knows. */
+/** A TLS proxy in front of the sandbox, with a self-signed certificate. */
 let secureUrl: string;
 const closers: (() => void)[] = [];
 
@@ -41,7 +41,7 @@ afterAll(async () => {
   await folder.dispose();
 });
 
-/** Reads a product, each time with a ledger of its own. */
+/** Reads a product with a new ledger. */
 let ledgers = 0;
 function getProduct(config: string, env: Record<string, string> = {}) {
   ledgers += 1;

@@ -69,7 +69,7 @@ test("--json reports calls, storage calls, waits, uploads and failures as docume
   ]);
   expect(ofSource("large.glb").at(0)).toMatchObject({ sent: 0, total: 9 * 1024 * 1024 });
   const stored = events.filter((event) => event.type === "storage_call_finished");
-  // The first PUT was hung up on, and sent again.
+  // The connection of the first PUT was closed, so it was sent again.
   expect(stored.filter(({ method, status }) => method === "PUT" && status === undefined)).toHaveLength(1);
   expect(stored.filter(({ attempt }) => attempt === 2)).toMatchObject([{ method: "PUT", status: 200 }]);
   expect(stored.every(({ key: object }) => /\/[0-9a-f]{64}\/(small|large)\.glb$/.test(object))).toBe(true);
@@ -162,7 +162,7 @@ describe("--log-format json", () => {
     ["a warning by Node", 'process.emitWarning("beware", "TideWarning")', "TideWarning"],
     ["an uncaught exception", '(() => { throw new Error("boom"); })()', "defect"],
   ])("reports %s", async (_name, script, code) => {
-    // When the command is about to listen for it.
+    // Runs when the command starts to listen for exceptions.
     const late = `process.on("newListener", (name) => name === "uncaughtException" && setImmediate(() => ${script}))`;
     const { stderr } = await draftsync(["doctor", "--log-format", "json"], {
       cwd: folder.path,

@@ -7,17 +7,17 @@ import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/ledg
 import { askServer, freshRole, freshSchema, openForTest, schemaOf } from "../unit/ledger/samples.ts";
 import { type ClientMessage, type Fault, startPostgresProxy } from "./support/postgres-proxy.ts";
 
-/** The fault for the first message that fits, and none for the rest. */
-function once(fits: (message: ClientMessage) => boolean, fault: Fault): (message: ClientMessage) => Fault {
+/** Returns the fault for the first matching message and "pass" for the others. */
+function once(matches: (message: ClientMessage) => boolean, fault: Fault): (message: ClientMessage) => Fault {
   let due = true;
   return (message) => {
-    if (!due || !fits(message)) return "pass";
+    if (!due || !matches(message)) return "pass";
     due = false;
     return fault;
   };
 }
 
-/** Another program that holds the lock of a ledger's table until it is asked to let go. */
+/** Locks a table of the ledger from another connection until `release` is called. */
 async function holdLock(location: string): Promise<{ release(): Promise<void> }> {
   const client = new pg.Client({ connectionString: inject("databaseUrl") });
   await client.connect();
@@ -26,8 +26,8 @@ async function holdLock(location: string): Promise<{ release(): Promise<void> }>
   return { release: () => client.query("rollback").then(() => {}) };
 }
 
-/** As SIGSTOP does: timers expire, and nothing that arrives is read. */
-function standStill(ms: number): void {
+/** Blocks the process as SIGSTOP does: timers expire and no input is read. */
+function blockProcess(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
@@ -52,11 +52,11 @@ describe("lost PostgreSQL connection", () => {
     ["before the commit arrives", isCommit, "lose"],
     ["at the answer to the commit", isCommit, "lose-answer"],
   ];
-  test.each(points)("%s makes the change exactly once", async (_, fits, fault) => {
+  test.each(points)("%s makes the change exactly once", async (_, matches, fault) => {
     const { proxy, ledger, location } = await throughProxy();
-    proxy.choose = once(fits, fault);
+    proxy.choose = once(matches, fault);
     const before = proxy.seen.length;
-    // Begun twice, it would be refused.
+    // A second begin of the same operation would be refused.
     await ledger.begin(attachOperation("op"));
     expect(proxy.seen.slice(before).filter(isBegin).length).toBeGreaterThan(1);
     expect(await ledger.load()).toMatchObject({ serial: 1, inDoubt: [{ id: "op" }] });
@@ -68,17 +68,17 @@ describe("lost PostgreSQL connection", () => {
     ["a transaction is committed", isCommit],
   ])(
     "of a process stopped for longer than every timeout while %s makes each change once",
-    async (_, fits) => {
+    async (_, matches) => {
       const { proxy, ledger, location } = await throughProxy();
       let due = true;
       proxy.choose = (message) => {
-        if (due && fits(message)) {
+        if (due && matches(message)) {
           due = false;
-          setImmediate(standStill, 12_500);
+          setImmediate(blockProcess, 12_500);
         }
         return "pass";
       };
-      // Many at once, as in a run: the last of them wait for the first.
+      // Concurrent, as in a run: the last ones wait for the first.
       await Promise.all(["a", "b", "c"].map((id) => ledger.begin(attachOperation(id))));
       expect((await ledger.load()).inDoubt.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
       expect(await askServer(`select count(*)::int as count from ${schemaOf(location)}.operations`)).toEqual([
@@ -108,7 +108,7 @@ describe("lost PostgreSQL connection", () => {
   });
 });
 
-/** A server whose commits reach the disk a tenth of a second after they are sent, so that a crash loses them. */
+/** A server that writes commits 100 ms after they are sent, so that a crash loses them. */
 async function startSlowServer(): Promise<pg.Client> {
   const settings = ["fsync=on", "commit_delay=100000", "commit_siblings=0", "wal_writer_delay=10s"];
   const server = await startPostgres(settings);
@@ -119,7 +119,7 @@ async function startSlowServer(): Promise<pg.Client> {
   return client;
 }
 
-/** Ends the process at the server that has a commit under way. The server ends all others, and recovers by itself. */
+/** Kills the server process of the running commit; the server ends all other processes and recovers. */
 async function crashAtCommit(client: pg.Client): Promise<void> {
   const committing =
     "select pid from pg_stat_activity where application_name = 'draftsync' and query like '%; commit'";
@@ -172,7 +172,7 @@ describe("commit without a response from a server that cannot be reached again",
       });
     }
     proxy.choose = () => "pass";
-    // The write lock is free once the server has ended what was under way.
+    // The write lock is free when the server has finished the interrupted transactions.
     await ledger.record([attached(9)]);
     const rows = await askServer(`select serial::int from ${schemaOf(location)}.meta`);
     expect(rows).toEqual([{ serial: stored + 1 }]);
@@ -193,7 +193,7 @@ test("an unreachable server is an error, and the ledger works again once the ser
   expect((await ledger.load()).attachments).toHaveLength(1);
 });
 
-/** A clock that goes on by half a second with every reading. */
+/** A clock that advances by half a second with every reading. */
 function countingClock() {
   let elapsed = 0;
   return { now: () => 0, monotonic: () => (elapsed += 500) };
@@ -208,7 +208,7 @@ test("an unreachable server is waited for once, however many changes are to be s
   for (let fileId = 2; fileId <= 6; fileId += 1) {
     await expect(ledger.record([attached(fileId)])).rejects.toMatchObject({ code: "ledger-unreachable" });
   }
-  // One wait of 10 s, and a few reads for each of the others.
+  // One wait of 10 s; the other records read the clock only a few times.
   expect(clock.monotonic() - since).toBeLessThan(30_000);
   proxy.choose = () => "pass";
   await ledger.record([attached(7)]);
@@ -253,7 +253,7 @@ describe("PostgreSQL session", () => {
         `alter role ${role} superuser; alter role ${role} set synchronous_commit = off; alter role ${role} set search_path = pg_temp`,
     );
     const ledger = await openForTest(location);
-    // The trigger keeps what is in force when a change is made.
+    // The trigger records the setting of the writing transaction.
     await askServer(`create table ${schemaOf(location)}.levels (level text);
       create function ${schemaOf(location)}.note() returns trigger language plpgsql as
         'begin insert into ${schemaOf(location)}.levels values (current_setting(''synchronous_commit'')); return new; end';

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => folder.dispose());
 
-/** The home of the command is the folder. */
+/** Runs with the test folder as HOME. */
 const run = (env: Record<string, string> = {}) =>
   draftsync(["state", "list"], { cwd: folder.path, env: { DRAFTSYNC_STATE: location, ...env } });
 

@@ -51,7 +51,7 @@ afterEach(() => {
   onArrival = () => {};
 });
 
-/** Resolves once so many calls have come in. */
+/** Resolves when this many calls have arrived. */
 function arrived(count: number): Promise<void> {
   return new Promise((resolve) => {
     onArrival = () => arrivals.length >= count && resolve();
@@ -63,12 +63,12 @@ interface CallerOptions {
   readonly calls: number;
   readonly jumpMs?: number;
   readonly timeoutMs?: number;
-  /** It stops itself twice: before its first call is written, and when 25 calls have ended. */
+  /** Stops itself twice: before it writes its first call, and after 25 calls. */
   readonly stops?: boolean;
   readonly ledger?: string;
 }
 
-/** A process that sends calls and shares a ledger: by default, that of the folder. */
+/** Starts a process that sends calls with a shared ledger, by default that of the folder. */
 function startCaller(options: CallerOptions): ChildProcessByStdio<null, Readable, null> {
   const ledger = join(folder.path, ".draftsync", "state.db");
   const given = { url: sandbox.url, key, ledger, rate: { limit, windowMs }, ...options };
@@ -103,11 +103,11 @@ test("one apply never exceeds the bound in any window at the server", async () =
   expect(service.filter(({ status }) => status === 429)).toEqual([]);
   const times = service.map(({ monotonic }) => monotonic).sort((a, b) => a - b);
   expect(largestWindow(times, windowMs)).toBeLessThanOrEqual(limit);
-  // The measure itself: a bound that idles would pass the line above.
+  // A bound that sends nothing would also pass the line above.
   expect(largestWindow(times, windowMs)).toBeGreaterThan(limit / 2);
 });
 
-/** The calls that arrived, of which none was refused and no window saw more than the bound. */
+/** Checks that no call was refused and no window exceeded the bound; returns the number of calls. */
 function expectBound(): number {
   const calls = arrivals.filter(({ side }) => side === "service");
   expect(calls.filter(({ status }) => status === 429)).toEqual([]);
@@ -155,7 +155,7 @@ test("a process stopped for longer than its reservations last never exceeds the 
   const stopped = startCaller({ calls: 60, timeoutMs: 1_000, stops: true });
   const output = createInterface({ input: stopped.stdout })[Symbol.asyncIterator]();
   expect(await output.next()).toMatchObject({ value: "begun" });
-  // The reservations of the stopped process are given up within the first: after 5 s, its timeout, settle delay and window.
+  // The reservations expire within the first stop: after 5 s, the timeout, the settle delay and the window.
   for (const stopMs of [7_000, 300]) {
     expect(await output.next()).toMatchObject({ value: "stopping" });
     await new Promise((resolve) => setTimeout(resolve, stopMs));
@@ -225,7 +225,7 @@ service:
     expect(stderr).toContain("its rate reservation could not be stored");
     expect(stderr).toContain("service.rate.shared");
     expect(arrivals.length).toBeLessThan(40);
-    // What was not sent is sent by the next run.
+    // The next run sends the rest.
     expect((await applyIn(join(path, "one"))).code).toBe(0);
     expect(arrivals.filter(({ status }) => status === 201)).toHaveLength(40);
   });
@@ -257,7 +257,7 @@ test("a run that starts within the Retry-After of an earlier run sends nothing a
     expect(plan.stderr).toMatch(
       /note: the service asks for no calls until [\d-]+ [\d:]+ UTC; run apply after that/,
     );
-    // One that was asked for by mistake stays behind with its ledger.
+    // A pause requested by mistake does not move to another ledger.
     await own.write({ "ledger.json": (await draftsync(["state", "export"], run)).stdout });
     const moved = ["--state", "moved.db"];
     expect((await draftsync(["state", "import", "ledger.json", ...moved], run)).code).toBe(0);

@@ -6,7 +6,7 @@ import { NOBODY, skipNoteUnreachable } from "../support/unprivileged.ts";
 import { useWorkspace } from "../support/workspace.ts";
 import { freshRole, freshSchema } from "../unit/ledger/samples.ts";
 
-/** As root, permissions count for nobody: the reader is another user then. */
+/** Root ignores permissions, so root runs the commands as another user. */
 const reader = process.getuid?.() === 0 ? NOBODY : undefined;
 const note = skipNoteUnreachable();
 
@@ -18,7 +18,7 @@ afterEach(() => chmod(folder.path, 0o700));
 
 const run = (args: readonly string[], env = {}, uid?: number) => draftsync(args, { ...options(env), uid });
 
-const looks = [
+const readingCommands = [
   ["plan", "--detailed-exitcode"],
   ["state", "list"],
   ["state", "list", "--json"],
@@ -27,7 +27,7 @@ const looks = [
 
 describe("workspace without a ledger", () => {
   test("gets no ledger from commands that only read", async () => {
-    for (const args of looks) {
+    for (const args of readingCommands) {
       const { code, stderr } = await run(args);
       expect(stderr).toMatch(/^note: there is no ledger at .*state\.db yet\n/);
       expect(code).toBe(args[0] === "plan" ? 2 : 0);
@@ -51,7 +51,7 @@ describe("workspace without a ledger", () => {
   });
 });
 
-/** The reader sees what is there, and is refused before any call when it is to write. */
+/** Reading commands work, and writing commands are refused before any call. */
 async function expectReadOnly(env: Record<string, string>, uid?: number): Promise<void> {
   await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" });
   arrivals.length = 0;
@@ -85,7 +85,7 @@ test.skipIf(note !== "")(
     const before = await readdir(state);
     await chmod(state, 0o555);
     await expectReadOnly({}, reader);
-    // Files of the reader's beside the ledger would keep out a user who may write it.
+    // Files that the reader creates next to the ledger would block users who may write it.
     await chmod(state, 0o777);
     expect((await run(["state", "list"], {}, reader)).stdout).toContain("drafts/1/product_files/1");
     expect(await readdir(state)).toEqual(before);

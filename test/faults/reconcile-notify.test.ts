@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => webhook.close());
 
-/** The address of the webhook is a secret: the key's name in it lets every output and file be searched for it. */
+/** The webhook URL is a secret; the canary key in it makes every test search its output and files for it. */
 const hook = () => `${webhook.url}/services/${secret}`;
 const reconcile = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() }) =>
   draftsync(["reconcile"], options(env));

@@ -26,7 +26,7 @@ const run = (...args: string[]) => draftsync(args, options(env));
 const apply = () => run("apply", "--auto-approve");
 const inFolder = (name: string) => join(folder.path, name);
 
-/** The recovery logs that have records. */
+/** Recovery logs with records. */
 async function recoveryLogs(): Promise<string[]> {
   const names = await readdir(inFolder(".draftsync")).catch(() => []);
   return names
@@ -34,7 +34,7 @@ async function recoveryLogs(): Promise<string[]> {
     .map((name) => join(".draftsync", name));
 }
 
-/** An apply whose ledger fails by `fail` while its call is on its way. */
+/** Runs an apply and calls `fail`, which breaks the ledger, while its call is in flight. */
 async function applyWhile(fail: () => Promise<unknown>) {
   const holder = await holdApply(1, env);
   await fail();
@@ -49,7 +49,7 @@ async function releaseLock() {
   expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
 }
 
-/** A ledger that holds nothing. */
+/** Creates an empty ledger. */
 async function makeLedger() {
   await folder.write({ "manifests/a.yaml": "draft: 1\n" });
   expect((await apply()).code).toBe(0);
@@ -93,18 +93,18 @@ describe("ledger removed or replaced during an apply", () => {
       ["state", "export"],
     ]) {
       const { code, stderr } = await run(...args);
-      // There is no ledger to be exported any more.
+      // No ledger is left to export.
       expect(code).toBe(args[1] === "export" ? 1 : 0);
       expect(stderr).toContain("note: outcomes of an earlier run have not been replayed: ");
     }
-    const another = await run("state", "recover");
-    expect(another).toMatchObject({
+    const mismatch = await run("state", "recover");
+    expect(mismatch).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("[recovery-of-another-ledger]"),
     });
     expect(await recoveryLogs()).toEqual([file]);
-    const taken = await run("state", "recover", "--ignore-lineage");
-    expect(taken).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
+    const replayed = await run("state", "recover", "--ignore-lineage");
+    expect(replayed).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
     await expectNothingLeft();
   });
 
@@ -141,12 +141,12 @@ describe("ledger removed or replaced during an apply", () => {
     await folder.remove(".draftsync/state.db-shm").catch(() => {});
     const [file = "none"] = await recoveryLogs();
     await cp(inFolder(file), inFolder("saved.ndjson"));
-    const taken = await run("state", "recover", "--json");
-    expect(JSON.parse(taken.stdout)).toMatchObject({
+    const replayed = await run("state", "recover", "--json");
+    expect(JSON.parse(replayed.stdout)).toMatchObject({
       format_version: 1,
       outcomes: [{ address: "drafts/1/product_files/1", outcome: "done", replay: "recorded" }],
     });
-    // As after a kill between the commit and the removal of the file.
+    // Same state as after a kill between the commit and the removal of the file.
     await cp(inFolder("saved.ndjson"), inFolder(file));
     expect((await run("plan")).code).toBe(4);
     const again = await run("state", "recover");
@@ -213,28 +213,28 @@ describe("lock lost during an apply", () => {
   });
 
   test.each([
-    { choice: "use-recovered", says: "recorded", plan: "No changes." },
-    { choice: "keep-ledger", says: "dropped, because the ledger was kept", plan: "1 to publish" },
+    { choice: "use-recovered", message: "recorded", plan: "No changes." },
+    { choice: "keep-ledger", message: "dropped, because the ledger was kept", plan: "1 to publish" },
   ])(
     "and a different resolution by an operator conflict until --on-conflict $choice decides",
     async ({ choice, says, plan }) => {
       await folder.write({ "manifests/a.yaml": publishOne });
       await applyWhile(releaseLock);
       const [file = "none"] = await recoveryLogs();
-      // As on another machine with the same ledger, which has no such file.
+      // Same state as another machine with the same ledger, which has no such file.
       await rename(inFolder(file), inFolder("elsewhere.ndjson"));
       expect((await run("resolve", "drafts/1/product", "--not-done")).code).toBe(0);
       await rename(inFolder("elsewhere.ndjson"), inFolder(file));
       const before = (await run("state", "list", "--json")).stdout;
-      const torn = await run("state", "recover");
-      expect(torn.code).toBe(4);
-      expect(torn.stdout).toContain("contradicts the ledger: it was settled as not_sent");
-      expect(torn.stderr).toContain("--on-conflict");
+      const conflict = await run("state", "recover");
+      expect(conflict.code).toBe(4);
+      expect(conflict.stdout).toContain("contradicts the ledger: it was settled as not_sent");
+      expect(conflict.stderr).toContain("--on-conflict");
       expect((await run("state", "list", "--json")).stdout).toBe(before);
       expect(await recoveryLogs()).toEqual([file]);
       expect(await run("state", "recover", "--on-conflict", choice)).toMatchObject({
         code: 0,
-        stdout: expect.stringContaining(says),
+        stdout: expect.stringContaining(message),
       });
       expect(await recoveryLogs()).toEqual([]);
       expect((await run("plan")).stdout).toContain(plan);
@@ -274,7 +274,7 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
   database.close();
   proxy.seen.splice(0);
   expect(await recoveryLogs()).toHaveLength(1);
-  // As another container sees the lock, which cannot judge the process that left it.
+  // Another container cannot check the process that left the lock.
   await executeIn(
     inFolder(".draftsync/state.db"),
     `update leases set holder = replace(holder, '"boot":"', '"boot":"another ')`,

@@ -21,7 +21,7 @@ beforeEach(async () => {
   proxy.seen.splice(0);
 });
 
-/** Everything the ledger holds of what was recorded, and the times at which it was. */
+/** The exported ledger. */
 async function ledger(): Promise<{ serial: number; attachments: unknown; operations: Operation[] }> {
   return JSON.parse((await run("state", "export")).stdout);
 }
@@ -48,8 +48,8 @@ describe("refresh that cannot read a resource", () => {
       proxy.choose = ({ path }) => (path.endsWith("/11") ? first : second);
       const { code, stdout } = await apply();
       expect(code).toBe(0);
-      for (const said of ["No changes.", "3 could not be read", "(and 2 more) could not be read"])
-        expect(stdout).toContain(said);
+      for (const message of ["No changes.", "3 could not be read", "(and 2 more) could not be read"])
+        expect(stdout).toContain(message);
       expect(stdout).not.toContain("Drift");
     }
     expect(writes(arrivals)).toEqual([]);
@@ -119,7 +119,7 @@ describe("call in doubt", () => {
       if (method !== "DELETE") return undefined;
       return path.endsWith("/11") ? { type: "answer-lost" } : { type: "lost" };
     };
-    // The second attempt finds the file gone, which is an answer: all of them are lost.
+    // All attempts are lost: a 404 to the second one would settle the detach.
     expect((await apply()).code).toBe(4);
     expect(sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([12]);
     proxy.choose = () => undefined;

@@ -5,7 +5,7 @@ import type { Folder, Running } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
 import { readText, repository } from "../support/source-files.ts";
 
-/** The blocks of commands of the README: the sandbox, and what is done in the other terminal. */
+/** Command blocks of the README: the sandbox, and the commands of the second terminal. */
 const [server = "", commands = ""] = [
   ...readText("examples/rehearsal/README.md").matchAll(/```sh\n(.*?)```/gs),
 ].map(([, block = ""]) => block);

@@ -9,7 +9,7 @@ import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
 
 const key = "canary-key-e3f4";
 
-/** Every fault with each of its effects, with what makes it quick. */
+/** Every fault with each of its effects and short times. */
 const variants = Object.entries(FAULTS)
   .flatMap(([fault, { effects, takes }]) =>
     effects.map((effect) => ({
@@ -20,13 +20,13 @@ const variants = Object.entries(FAULTS)
       ...(fault === "delay" ? { for: "100ms" } : {}),
     })),
   )
-  // Last, since the client goes slowly for a while after it.
+  // Last, because the client is slow for a while afterwards.
   .sort((a, b) => Number(a.fault === "throttle") - Number(b.fault === "throttle"));
 const ofStorage = variants.filter(
   ({ fault, effect }) => ["reset", "close", "status", "garbage"].includes(fault) && effect !== "after",
 );
 
-/** Draft n meets fault n at its attachment, the n-th publication meets it too; uploads meet all of them in turn. */
+/** Fault n hits the attachment of draft n, the n-th publish and the n-th upload. */
 const rules = [
   ...variants.map((variant, at) => ({
     ...variant,
@@ -57,8 +57,8 @@ const drafts = variants.map((_variant, at) => ({
 }));
 const sources = Object.fromEntries(variants.map((_variant, at) => [`files/${at}.obj`, `v ${at} 0 0\n`]));
 
-/** So many applies are enough for all faults; one more than that and something goes in circles. */
-const mostApplies = 60;
+/** Enough applies for all faults; more would mean an endless loop. */
+const maxApplies = 60;
 
 describe("rehearsal of every fault", () => {
   let folder: Folder;
@@ -96,7 +96,7 @@ service:
   profile: { settle_delay: 100ms, upload_poll_min: 10ms }
 `,
     });
-    for (let calls = -1; applies.length < mostApplies; ) {
+    for (let calls = -1; applies.length < maxApplies; ) {
       const ended = await draftsync(["apply", "--auto-approve"], options);
       applies.push(ended);
       const log = await folder.read("arrivals.ndjson");
@@ -104,7 +104,7 @@ service:
         .trimEnd()
         .split("\n")
         .map((line) => JSON.parse(line));
-      // A file that was attached before the ledger knew it: a person says that its draft was not published.
+      // A file was attached before it was recorded: the operator confirms that its draft was not published.
       const marked = ended.stderr.matchAll(/resolve (\S+\/product) --not-done/g);
       for (const [, address = ""] of marked) await draftsync(["resolve", address, "--not-done"], options);
       if (ended.code === 0 || (ended.code === 4 && arrivals.length === calls)) break;
@@ -126,7 +126,7 @@ service:
     (applies.at(-1)?.stdout ?? "").split("\n").filter((line) => line.startsWith(`    ? ${what}`));
 
   test("ends with only what an operator has to resolve", () => {
-    expect(applies.length).toBeLessThan(mostApplies);
+    expect(applies.length).toBeLessThan(maxApplies);
     expect(applies.at(-1)).toMatchObject({ code: 4 });
     expect(applies.at(-1)?.stdout).not.toMatch(/^ +[+~-] /m);
   });
@@ -176,7 +176,7 @@ function tookEffect({ status, fault }: RequestLogEntry): boolean {
   return fault.effect === "after" || (fault.answered !== null && fault.answered < 300);
 }
 
-/** A complete refusal that leaves no doubt: 3xx and 4xx, but for 408 and 409. */
+/** A refusal that leaves no doubt: 3xx and 4xx except 408 and 409. */
 function wasRefused({ status }: RequestLogEntry): boolean {
   return status !== null && status >= 300 && status < 500 && status !== 408 && status !== 409;
 }

@@ -10,11 +10,11 @@ const draft = (id: number, files: number) =>
 
 const { sandbox, proxy, folder, options, run, apply } = useWorkspace({
   files: { "manifests/a.yaml": `${draft(1, 12)}publish: true\n` },
-  // Long enough that all files of the draft wait for it at once.
+  // Long enough that all files of the draft wait for it at the same time.
   service: { profile: "{ settle_delay: 300ms }" },
 });
 
-/** Runs a line of a shell to its end, in the workspace. */
+/** Runs a shell command in the workspace. */
 const shell = (line: string) => startShell(line, options()).ended;
 
 describe("output whose reader has closed it", () => {
@@ -45,12 +45,12 @@ describe("output whose reader has closed it", () => {
 
 describe("output to a full disk", () => {
   test.each([
-    { name: "no byte fits", line: "$draftsync schema > /dev/full", says: "ENOSPC" },
-    { name: "some bytes fit", line: "ulimit -f 2; $draftsync schema > schema.json", says: "EFBIG" },
-  ])("is reported in one sentence when $name", async ({ line, says }) => {
+    { name: "no byte fits", line: "$draftsync schema > /dev/full", message: "ENOSPC" },
+    { name: "some bytes fit", line: "ulimit -f 2; $draftsync schema > schema.json", message: "EFBIG" },
+  ])("is reported in one sentence when $name", async ({ line, message }) => {
     const { code, stderr } = await shell(line);
     expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^error: the output cannot be written: ${says}.*\\n$`));
+    expect(stderr).toMatch(new RegExp(`^error: the output cannot be written: ${message}.*\\n$`));
   });
 
   test.each(["", "--json"])("lets apply %j finish and exit with 1", async (flag) => {
@@ -80,7 +80,7 @@ describe("output to a full disk", () => {
 });
 
 describe("reader that does not read", () => {
-  /** More than the system keeps for a reader. */
+  /** More output than the system buffers for a reader. */
   const files = 1000;
   const command = [process.execPath, main, "apply", "--auto-approve", "--new-ledger", "--json", "--verbose"];
   const hasEnded = async () => {
@@ -99,7 +99,7 @@ describe("reader that does not read", () => {
       .trimEnd()
       .split("\n")
       .filter((each) => /^[{P]/.test(each));
-    // Both of a call are reported in one turn.
+    // Both lines of a call are written together.
     let ahead = 0;
     let furthest = 0;
     for (const each of lines) {
@@ -116,7 +116,7 @@ describe("reader that does not read", () => {
     await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);
     expect(child.exitCode).toBeNull();
     child.kill("SIGTERM");
-    // As the shell has 130.
+    // A shell reports this as 130.
     expect(await once(child, "exit")).toEqual([null, "SIGINT"]);
   });
 });

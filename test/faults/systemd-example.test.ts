@@ -13,13 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => example.close());
 
-/** What a unit says under a name, the last time it says it. */
+/** The last value of a setting in a unit. */
 function setting(unit: string, name: string): string {
   const lines = readText(`examples/systemd/units/${unit}`).split("\n");
   return lines.findLast((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
 }
 
-/** What comes after the program, with the paths of the machine in the test's folder. */
+/** Arguments of ExecStart, with machine paths moved into the test folder. */
 function argumentsOf(unit: string): string[] {
   const [program, ...args] = setting(unit, "ExecStart").replace("/var/lib/draftsync", libFolder()).split(" ");
   expect(program).toBe("/usr/local/bin/draftsync");
@@ -28,7 +28,7 @@ function argumentsOf(unit: string): string[] {
 
 const libFolder = () => `${example.folder.path}/lib`;
 
-/** The environment file of the example, with the key and the paths of the test. */
+/** The environment file of the example, with the paths of the test. */
 function environment(): Record<string, string> {
   const lines = readText("examples/systemd/environment.example").matchAll(/^([A-Z_]+)=(.*)$/gm);
   const given = Object.fromEntries([...lines].map(([, name = "", value = ""]) => [name, value]));
@@ -70,7 +70,7 @@ describe("examples/systemd", () => {
 
   const note = skipNote("systemd-analyze");
   describe.skipIf(note !== "")(`units${note}`, () => {
-    /** The units, with a `draftsync` that is there; returns their paths. */
+    /** Writes the units with an existing program; returns their paths. */
     async function place(change: (text: string) => string = (text) => text): Promise<string[]> {
       const program = process.execPath;
       const placed = units.map(({ path, text }) => ({

@@ -17,7 +17,7 @@ const isPut = ({ method, path }: Passing) => method === "PUT" && !path.includes(
 const isComplete = ({ method, path }: Passing) => method === "POST" && path.includes("uploadId");
 const isRegistration = ({ method, path }: Passing) => method === "POST" && path === "/api/uploads";
 
-/** Kills an apply once both files have got as far as a request whose answer is kept back. */
+/** Kills an apply when both files have sent a matching request, whose response is held. */
 async function killAt(held: (request: Passing) => boolean): Promise<void> {
   let count = 0;
   proxy.choose = (request) => {

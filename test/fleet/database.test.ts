@@ -30,7 +30,7 @@ describe("database outage of 20 s", () => {
       ),
     );
     expect(worker.stderr()).toContain("the fleet's database does not answer; waiting for it");
-    // The ledgers were away, too: the next runs replay what they could not record.
+    // The ledgers were unreachable too: the next runs replay their recovery logs.
     await run("fleet", "run", "--all");
     await until(async () => (await statuses()).every(({ status }) => status === "ok"));
     expect(fleet.sandbox().accounts.map(({ state }) => state().attachments.length)).toEqual([40, 40, 40]);

@@ -43,12 +43,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Where the database of the test is: as the examples write it. */
+/** The location of the test's database in the notation of the examples. */
 function databaseHere(): string {
   return `${name}@${new URL(inject("databaseUrl")).host}/${name}?sslmode=disable`;
 }
 
-/** Copies part of an example, with the addresses of this test for those in it. */
+/** Copies part of an example and replaces its addresses by those of the test. */
 async function copyExample(from: string, to: string, replacements: Readonly<Record<string, string>>) {
   for (const { path, text } of filesBelow(`examples/${from}`, ".yaml")) {
     const all = {
@@ -69,14 +69,14 @@ async function writeKeys(keys: string): Promise<void> {
     await writeFile(join(keys, account), `fleet-${index + 1}\n`);
 }
 
-/** Where a command listens, once it says so. */
+/** The URL that a command reports to listen on. */
 async function urlOf(started: Running): Promise<string> {
-  const said = /http:\/\/[\d.:]+/;
-  await expect.poll(started.stderr, { timeout }).toMatch(said);
-  return said.exec(started.stderr())?.[0] ?? "";
+  const url = /http:\/\/[\d.:]+/;
+  await expect.poll(started.stderr, { timeout }).toMatch(url);
+  return url.exec(started.stderr())?.[0] ?? "";
 }
 
-/** What is attached in each account. */
+/** Number of attachments in each account. */
 const attached = () => sandbox.accounts.map(({ state }) => state().attachments.length);
 
 const serviceSchema = z.strictObject({
@@ -188,11 +188,11 @@ describe("examples/kubernetes/fleet", () => {
   };
   const uid =
     process.getuid?.() === 0 ? podOf("Deployment", "draftsync-worker").securityContext.runAsUser : undefined;
-  /** Paths of the pod, in the folder of the test. */
+  /** Replaces paths of the pod by paths in the test folder. */
   const here = (text: string) =>
     text.replaceAll(/(?<=^| )\/(repository|secrets|recovery)\b/g, `${folder}/$1`);
 
-  /** As git-sync does it: each commit in a folder of its own, to which a link leads. */
+  /** Checks out a commit as git-sync does: in its own folder, with a link to the current one. */
   async function checkOut(commit: string, replacements: Readonly<Record<string, string>> = {}) {
     const tree = join(folder, "repository/.worktrees", commit);
     await copyExample("kubernetes/fleet/repository", tree, {
@@ -203,7 +203,7 @@ describe("examples/kubernetes/fleet", () => {
     await rename(join(folder, "repository/next"), join(folder, "repository/current"));
   }
 
-  /** How a container of the pod is started. */
+  /** Options to start a container of the pod. */
   function optionsOf(kind: string, owner: string) {
     const [{ env }] = podOf(kind, owner).containers;
     return { cwd: folder, uid, env: Object.fromEntries(env.map((each) => [each.name, here(each.value)])) };

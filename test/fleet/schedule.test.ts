@@ -114,7 +114,7 @@ describe("fleet notification", () => {
     await write("hook", webhook.url);
     await write("fleet.yaml", `${await read("fleet.yaml")}notify: { url_file: hook }\n`);
     await run("fleet", "apply");
-    /** A worker looks for changes when it begins. */
+    /** Starts and stops a worker, because a worker checks for status changes when it starts. */
     const sweep = async () => {
       const worker = startWorker();
       await expect.poll(worker.stderr, { timeout: 60_000 }).toContain("slots");

@@ -20,13 +20,13 @@ const formatText: Format = (plan, refusals) => {
   return `${formatPlanText(viewPlan(plan, shownAt), plain)}${refused}`;
 };
 
-/** By the ending of the golden files. */
+/** Formats by file extension. */
 const formats: Readonly<Record<string, Format>> = {
   txt: formatText,
   json: (plan) => formatPlanFile(plan),
   md: (plan, refusals) =>
     formatPlanMarkdown(viewPlan(plan, shownAt), { maxChars: markdownChars, refusals }),
-  // Without the page's own script and style, which are files of their own.
+  // Script and style of the page are separate files.
   html: (plan, refusals) => formatPlanPage({ ...pageOf(plan), refusals }, { script: "", style: "" }),
 };
 
@@ -34,7 +34,7 @@ function pageOf(plan: Plan) {
   return { view: viewPlan(plan, shownAt), planId: plan.plan_id, now: shownAt, thumbnails: new Map() };
 }
 
-/** Every scenario is compared as text and Markdown; a page or a JSON file only where it has parts that others lack. */
+/** Every scenario is compared as text and Markdown; HTML and JSON only where they add coverage. */
 const chosen: Readonly<Record<string, readonly string[]>> = {
   json: ["doubt", "drift", "files", "first-apply", "protection", "publications", "removed-drafts", "replaced"],
   html: ["doubt", "drift", "everything-gone", "files", "first-apply", "hostile", "no-changes", "removed-drafts", "texts"],

@@ -11,18 +11,18 @@ const { sandbox, proxy, folder, arrivals, run, apply } = useWorkspace({
 });
 const attached = () => sandbox.state().attachments.map(({ fileId }) => fileId);
 const writes = () => arrivals.filter(({ method }) => method !== "GET").map(({ method }) => method);
-const loseDeletes = (carriedOut: boolean) => {
+const loseDeletes = (tookEffect: boolean) => {
   proxy.choose = ({ method }) =>
-    method === "DELETE" ? { type: "answer", status: 503, carriedOut } : undefined;
+    method === "DELETE" ? { type: "answer", status: 503, carriedOut: tookEffect } : undefined;
 };
 
-describe.each([{ carriedOut: true }, { carriedOut: false }])(
-  "detach in doubt, took effect: $carriedOut",
-  ({ carriedOut }) => {
+describe.each([{ tookEffect: true }, { tookEffect: false }])(
+  "detach in doubt (took effect: $tookEffect)",
+  ({ tookEffect }) => {
     beforeEach(async () => {
       expect((await apply()).code).toBe(0);
       await folder.write(list("{ file_id: 10 }"));
-      loseDeletes(carriedOut);
+      loseDeletes(tookEffect);
       expect((await apply()).code).toBe(4);
       proxy.choose = () => undefined;
     });
@@ -42,8 +42,8 @@ describe.each([{ carriedOut: true }, { carriedOut: false }])(
     test("is settled before a publish when the manifest omits the list", async () => {
       await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
       expect((await apply()).code).toBe(0);
-      expect(attached().sort()).toEqual(carriedOut ? [10] : [10, 11]);
-      expect((await run("state", "list")).stdout.includes("product_files/11")).toBe(!carriedOut);
+      expect(attached().sort()).toEqual(tookEffect ? [10] : [10, 11]);
+      expect((await run("state", "list")).stdout.includes("product_files/11")).toBe(!tookEffect);
       expect(sandbox.state().products).toHaveLength(1);
     });
 

@@ -13,14 +13,14 @@ let folder: Folder;
 const run = (...args: string[]) =>
   draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
 
-/** What arrives while the work is done. */
+/** Requests that arrive during `work`. */
 async function arriving(work: () => Promise<unknown>): Promise<readonly RequestLogEntry[]> {
   const before = arrivals.length;
   await work();
   return arrivals.slice(before);
 }
 
-/** Another client changes the draft. */
+/** A change by another client. */
 const singleCall = (method: string, path: string, attributes?: object) =>
   callByHand(sandbox, key, { method, path, ...(attributes === undefined ? {} : { attributes }) });
 
@@ -213,10 +213,10 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     [["import", "drafts/2/product=5"], "no manifest publishes this draft"],
     [["import", "drafts/1/product_files/11=12"], "the address contains another id than 12"],
     [["import", "--file", "nowhere.txt"], "the list of addresses cannot be read"],
-  ])("rejects %j before any call", async (args, words) => {
+  ])("rejects %j before any call", async (args, message) => {
     const seen = await arriving(async () => {
       const { code, stderr } = await run(...args);
-      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
     });
     expect(seen).toEqual([]);
   });
@@ -252,13 +252,13 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       "--json",
     );
     const [, productId] = /"product_id":(\d+)/.exec(made.stdout) ?? [];
-    const words = ["drafts/5/product_files/21", "drafts/5/product_files/22"];
-    expect(await there("import", ...words, "--write", "manifests/b.yaml")).toMatchObject({
+    const addresses = ["drafts/5/product_files/21", "drafts/5/product_files/22"];
+    expect(await there("import", ...addresses, "--write", "manifests/b.yaml")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("Use --write manifests/x/a.yaml for it."),
     });
-    const { stdout, stderr } = await there("import", ...words, "--write", "manifests/x/a.yaml");
-    expect(stdout).toContain(`    = ${words[1]}\n`);
+    const { stdout, stderr } = await there("import", ...addresses, "--write", "manifests/x/a.yaml");
+    expect(stdout).toContain(`    = ${addresses[1]}\n`);
     expect(stderr).toContain("Wrote manifests/x/a.yaml.");
     expect(await other.read("manifests/x/a.yaml")).toBe(
       "# Ours.\ndraft: 5 # the first\nproduct_files:\n  # Found before.\n  - file_id: 21\n    file_format: 'fbx'\n  - file_id: 22\n---\nduplicates: []\n",
@@ -316,9 +316,9 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     test.each([
       ["drafts/14/product=5", "drafts/14/product=6", "named with two ids, 5 and 6"],
       ["drafts/14/product=5", "drafts/15/product=5", "product 5 is named for drafts/14/product, too"],
-    ])("refuses %s together with %s", async (one, two, words) => {
+    ])("refuses %s together with %s", async (one, two, message) => {
       const { code, stderr } = await there("import", one, two, "--write", "manifests/a.yaml");
-      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
     });
 
     test("adds the recorded files of a list that no manifest declares, so that no plan deletes them", async () => {

@@ -36,7 +36,7 @@ product_files:
   - { file_id: 43, renderer: arnold }
 `;
 
-/** Everything of a JSON plan that these tests judge, in few words. */
+/** The parts of a JSON plan that these tests check, as short strings. */
 async function planned(...flags: string[]) {
   const { stdout, code } = await run("plan", "--format", "json", ...flags);
   const { drift, changes, refresh, diagnostics } = JSON.parse(stdout);
@@ -52,7 +52,7 @@ async function planned(...flags: string[]) {
   };
 }
 
-/** How each record is known, and with which attributes; those that are empty are left out. */
+/** Address, nonempty attributes and provenance of each record. */
 async function recorded(): Promise<string[]> {
   const { stdout } = await run("state", "export");
   const { attachments }: { attachments: Entry[] } = JSON.parse(stdout);
@@ -86,8 +86,8 @@ afterEach(async () => {
   await folder.dispose();
 });
 
-/** An attribute edited, a file detached, files attached outside draftsync, a product gone. */
-async function changeBehindTheBack(): Promise<void> {
+/** Edits an attribute, detaches a file, attaches files and removes a product, all outside draftsync. */
+async function changeOutsideDraftsync(): Promise<void> {
   await folder.write({ "manifests/a.yaml": [ours, second, third].join("---\n") });
   await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
   await singleCall("DELETE", "drafts/1/product_files/12");
@@ -123,8 +123,8 @@ const remedyWrites = [
   'POST /api/drafts/3/product_files {"file_id":43,"renderer":"arnold"}',
 ];
 
-/** The service is as the manifests want it, and nothing was published a second time. */
-function expectMended(): void {
+/** The service matches the manifests, and nothing was published again. */
+function expectConverged(): void {
   const held = sandbox
     .state()
     .attachments.map(
@@ -147,7 +147,7 @@ function expectMended(): void {
 
 describe("changes made by another client", () => {
   test("are reported by type and reverted by the saved plan", async () => {
-    await changeBehindTheBack();
+    await changeOutsideDraftsync();
     const blind = await planned("--refresh", "none");
     expect(blind).toMatchObject({ drift: undefined, refresh: undefined, diagnostics: [] });
     expect(blind.changes).toEqual(
@@ -157,7 +157,7 @@ describe("changes made by another client", () => {
 
     const plan = await planned("--out", "plan.json");
     expect(plan).toMatchObject({ code: 0, drift: seen, changes: remedies, diagnostics: ["product-gone"] });
-    // Five files of ours and one product, and three of the draft that is not ours yet.
+    // Five recorded files, one product, and three files of a draft that is not recorded yet.
     expect(plan.refresh).toMatchObject({ calls: 9, checked: 9, unreadable: 0, deferred: 0, max_calls: 500 });
     expect(writes(arrivals)).toEqual([]);
     expect(probes(arrivals)).toHaveLength(8);
@@ -166,8 +166,8 @@ describe("changes made by another client", () => {
     expect((await run("apply", "plan.json", "--auto-approve")).code).toBe(0);
     expect(probes(arrivals)).toEqual([]);
     expect(writes(arrivals)).toEqual(remedyWrites);
-    expectMended();
-    // The plan looked, and its ledger was left unchanged: only drift came with the plan, and no confirmation.
+    expectConverged();
+    // A plan does not write the ledger: its drift is recorded by the apply, its confirmations are not.
     expect(await recorded()).toEqual([
       'drafts/1/product_files/11 {"renderer":"arnold"} patch',
       'drafts/1/product_files/12 {"file_format":"fbx","renderer":"arnold"} post',
@@ -184,11 +184,11 @@ describe("changes made by another client", () => {
   });
 
   test("are reverted by apply; a second apply only probes", async () => {
-    await changeBehindTheBack();
+    await changeOutsideDraftsync();
     const { code, stdout } = await run("apply", "--auto-approve", "--json");
     expect(code).toBe(0);
     expect(writes(arrivals)).toEqual(remedyWrites);
-    expectMended();
+    expectConverged();
     const events = parseEvents(stdout);
     expect(events[0]).toMatchObject({ type: "refresh_started", format_version: 1, calls: 9 });
     const types = events.map(({ type }) => type).filter((type) => type !== "call_finished");
@@ -203,7 +203,7 @@ describe("changes made by another client", () => {
     expect(probes(arrivals)).toHaveLength(8);
     expect(new Set((await recorded()).map((line) => line.split(" ").at(-1)))).toEqual(new Set(["probe"]));
     expect((await run("state", "show", "drafts/1/product_files/12")).stdout).toContain("probe");
-    // The product that is gone is reported each time, and never made again.
+    // The missing product is reported by every run and never published again.
     expect(again.stdout).toContain("[product-gone]");
   });
 
@@ -253,22 +253,22 @@ describe("drift found by reconcile", () => {
   const reconcile = () => run("reconcile", "--metrics-file", "m.prom");
 
   test("is reverted if the policy allows it, and every run reports how much was found", async () => {
-    await changeBehindTheBack();
+    await changeOutsideDraftsync();
     expect(await reconcile()).toMatchObject({ code: 0 });
     expect(writes(arrivals)).toEqual(remedyWrites);
-    expectMended();
+    expectConverged();
     expect(await metrics()).toContain('draftsync_drift{workspace="w"} 6\n');
     arrivals = [];
     expect(await reconcile()).toMatchObject({ code: 0 });
     expect(writes(arrivals)).toEqual([]);
-    // The product is gone for good.
+    // The missing product stays.
     expect(await metrics()).toContain('draftsync_drift{workspace="w"} 1\n');
   });
 
   test("is recorded and excluded if the policy does not allow the change", async () => {
     const config = await folder.read("draftsync.yaml");
     await folder.write({ "draftsync.yaml": `${config}reconcile: { allow: [create] }\n` });
-    await changeBehindTheBack();
+    await changeOutsideDraftsync();
     expect(await reconcile()).toMatchObject({ code: 0 });
     expect(writes(arrivals)).toEqual(remedyWrites.filter((line) => line.startsWith("POST")));
     expect(await metrics()).toContain('draftsync_excluded{action="update",workspace="w"} 3\n');

@@ -12,7 +12,7 @@ const attached = () => sandbox.state().attachments.map(({ fileId }) => fileId);
 const planned = async () => JSON.parse((await run("plan", "--format", "json")).stdout);
 
 describe("detach of an interrupted replace", () => {
-  /** The new file is attached; the recorded one could not be detached. */
+  /** Attaches the new file and fails to detach the recorded one. */
   beforeEach(async () => {
     await apply();
     await folder.write({ "a.glb": "second" });

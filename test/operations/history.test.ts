@@ -40,7 +40,7 @@ describe("history", () => {
       /\d{4}-\d\d-\d\d |\d\d:\d\d:\d\d|[\d.]+ m?s\b|[0-9a-f-]{36}/g,
       "…",
     );
-    // Two attachments that leave at once have no order.
+    // Concurrent attachments have no order.
     const lines = shape.trim().split("\n");
     expect([...lines.slice(0, 2), ...lines.slice(2, 4).sort(), ...lines.slice(4)]).toEqual([
       "…… UTC  apply  done, 3 done, 6 calls, in …  …",

@@ -10,21 +10,21 @@ const { proxy, folder, run, start } = useWorkspace({
   service: { profile: "{ settle_delay: 8s }" },
 });
 
-/** Applies, and names what the run waited for and called, in order. */
+/** Applies and returns the waits and calls of the run in order. */
 async function apply() {
   const { code, stdout } = await run("apply", "--auto-approve", "--json");
   const events = stdout
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
-  const words = events.flatMap(({ type, reason, method, outcome }) => {
+  const steps = events.flatMap(({ type, reason, method, outcome }) => {
     if (type === "waiting" && reason === "settle") return ["settle"];
     return type === "call_finished" ? [`${method} ${outcome}`] : [];
   });
-  return { code, words };
+  return { code, steps };
 }
 
-/** Loses these requests of the method. */
+/** Loses this many requests of the method. */
 function lose(method: string, times: number) {
   let left = times;
   proxy.choose = (request) => {
@@ -41,20 +41,20 @@ beforeEach(async () => {
 test("a different write waits until a lost write, sent again since, can no longer arrive", async () => {
   lose("PATCH", 1);
   await folder.write(file("b"));
-  expect(await apply()).toEqual({ code: 0, words: ["PATCH unknown", "PATCH done"] });
+  expect(await apply()).toEqual({ code: 0, steps: ["PATCH unknown", "PATCH done"] });
   await folder.write(file("c"));
-  expect(await apply()).toEqual({ code: 0, words: ["settle", "PATCH done"] });
+  expect(await apply()).toEqual({ code: 0, steps: ["settle", "PATCH done"] });
   await folder.write(file("d"));
-  expect(await apply()).toEqual({ code: 0, words: ["PATCH done"] });
+  expect(await apply()).toEqual({ code: 0, steps: ["PATCH done"] });
 });
 
 test("a write in doubt is sent again immediately, and a different write waits", async () => {
   lose("PATCH", 3);
   await folder.write(file("b"));
   expect(await apply()).toMatchObject({ code: 4 });
-  expect(await apply()).toEqual({ code: 0, words: ["PATCH done"] });
+  expect(await apply()).toEqual({ code: 0, steps: ["PATCH done"] });
   await folder.write(file("a"));
-  expect(await apply()).toEqual({ code: 0, words: ["settle", "PATCH done"] });
+  expect(await apply()).toEqual({ code: 0, steps: ["settle", "PATCH done"] });
 });
 
 test("resolve --not-done is refused while the call may still take effect", async () => {
@@ -83,13 +83,13 @@ test("changes to the files of a draft wait while its lost publish may still arri
   lose("POST", 1);
   expect(await apply()).toMatchObject({ code: 4 });
   await folder.write({ "manifests/a.yaml": `${file("b")["manifests/a.yaml"]}publish: true\n` });
-  expect(await apply()).toEqual({ code: 4, words: ["settle", "PATCH done"] });
+  expect(await apply()).toEqual({ code: 4, steps: ["settle", "PATCH done"] });
 });
 
 test("a file detached by a second request is attached again only when the first can no longer arrive", async () => {
   lose("DELETE", 1);
   await folder.write(without);
-  expect(await apply()).toEqual({ code: 0, words: ["DELETE unknown", "DELETE done"] });
+  expect(await apply()).toEqual({ code: 0, steps: ["DELETE unknown", "DELETE done"] });
   await folder.write(file("a"));
-  expect(await apply()).toEqual({ code: 0, words: ["settle", "POST done"] });
+  expect(await apply()).toEqual({ code: 0, steps: ["settle", "POST done"] });
 });

@@ -18,7 +18,7 @@ const publishes = () => proxy.seen.filter((request) => request === "POST /api/pr
 const unattended = "reconcile: { allow: [create, update, publish, duplicate] }\n";
 const refused = { code: 5, stderr: expect.stringContaining("[maybe-published]") };
 
-/** The product of an earlier ledger, which is lost. */
+/** The product that the lost ledger recorded. */
 let productId = "";
 
 beforeEach(async () => {
@@ -30,8 +30,8 @@ beforeEach(async () => {
 
 const attached = { type: "answer", status: 422, body: '{"errors":[{"status":"422"}]}' } as const;
 
-describe("draft whose file was attached before the ledger existed is not published", () => {
-  test("and the events name the excluded publish and duplicate", async () => {
+describe("publish of a draft whose file was attached before the ledger existed", () => {
+  test("has a change_excluded event, and so has the duplicate", async () => {
     await apply("--new-ledger");
     const events = (await apply("--json")).stdout
       .trim()
@@ -45,7 +45,7 @@ describe("draft whose file was attached before the ledger existed is not publish
   });
 
   test.each([429, 425])(
-    "when the attachment is refused with %d although the file is attached",
+    "is excluded when the attachment is refused with %d although the file is attached",
     async (status) => {
       const throttled = { type: "answer", status, body: "", headers: { "retry-after": "0" } } as const;
       proxy.choose = ({ method, path }) =>
@@ -57,7 +57,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     },
   );
 
-  describe("when the attachment is refused and the PATCH that adopts the file is in doubt", () => {
+  describe("after the attachment was refused and the PATCH that adopts the file is in doubt", () => {
     const away = { type: "answer", status: 503, body: "<html>away</html>" } as const;
 
     beforeEach(async () => {
@@ -69,23 +69,23 @@ describe("draft whose file was attached before the ledger existed is not publish
 
     test.each([
       { settled: "by the next apply", by: [] },
-      { settled: "by a person", by: ["resolve", "drafts/1/product_files/11", "--done"] },
+      { settled: "by an operator", by: ["resolve", "drafts/1/product_files/11", "--done"] },
       { settled: "by an import", by: ["import", "drafts/1/product_files/11"] },
-      { settled: "by an import of all", by: ["import", "--all"] },
-    ])("and is settled $settled", async ({ by }) => {
+      { settled: "by import --all", by: ["import", "--all"] },
+    ])("is excluded when the doubt is settled $settled", async ({ by }) => {
       if (by.length > 0) expect((await run(...by)).code).toBe(0);
       expect(await apply()).toMatchObject(refused);
       expect(publishes()).toBe(0);
     });
 
-    test("and is settled by a refresh", async () => {
+    test("is excluded when the doubt is settled by a refresh", async () => {
       await folder.write(config(`refresh: { attachments: probe }\n${unattended}`));
       expect(await run("reconcile")).toMatchObject({ code: 5 });
       expect(publishes()).toBe(0);
     });
   });
 
-  test("by a saved plan whose own run finds the file; the plan applies its other changes", async () => {
+  test("is excluded from a saved plan whose own run finds the file; the other changes are applied", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 3\nproduct_files: [{ file_id: 31 }]\npublish: true\n" });
     await run("plan", "--out", "p.json");
     expect(await run("apply", "p.json", "--auto-approve")).toMatchObject({ code: 5 });
@@ -106,7 +106,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when a later run settles the attachment", async () => {
+  test("is excluded when a later run settles the attachment", async () => {
     proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
     expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
     proxy.choose = () => undefined;
@@ -115,7 +115,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when the file was imported, as the guide for a lost ledger describes", async () => {
+  test("is excluded when the file was imported, as the guide for a lost ledger describes", async () => {
     expect(await run("import", "--all")).toMatchObject({ code: 0 });
     expect(await apply("--new-ledger")).toMatchObject(refused);
     expect(publishes()).toBe(0);
@@ -123,7 +123,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(await apply()).toMatchObject({ code: 0 });
   });
 
-  test("after a run that stopped at --max-calls", async () => {
+  test("is excluded after a run that stopped at --max-calls", async () => {
     const { code, stdout, stderr } = await apply("--new-ledger", "--max-calls", "2");
     expect(code).toBe(7);
     expect(stdout + stderr).toContain("drafts/1/product_files/11 was attached already");
@@ -131,7 +131,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when an operator confirms the ledger after the file was found", async () => {
+  test("is excluded when the ledger is confirmed after the file was found", async () => {
     proxy.choose = ({ method, path }) =>
       method === "POST" && path.endsWith("product_files") ? attached : undefined;
     expect(await apply()).toMatchObject(refused);
@@ -139,7 +139,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("after a run that was killed", async () => {
+  test("is excluded after a run that was killed", async () => {
     await folder.write({ "manifests/a.yaml": manifest.replace("}]", "}, { file_id: 12 }]") });
     proxy.choose = ({ body }) => (body.includes('"file_id":12') ? { type: "answer-held" } : undefined);
     const killed = start(["apply", "--auto-approve", "--json"]);
@@ -152,7 +152,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("by reconcile", async () => {
+  test("is excluded from every reconcile", async () => {
     await folder.write(config(unattended));
     await confirmLedger();
     expect(await run("reconcile")).toMatchObject({ code: 5 });
@@ -164,14 +164,14 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("when a refresh finds the file", async () => {
+  test("is excluded when a refresh finds the file", async () => {
     await folder.write(config("refresh: { attachments: probe }\n"));
     expect(await apply("--new-ledger")).toMatchObject(refused);
     expect(await apply()).toMatchObject(refused);
     expect(publishes()).toBe(0);
   });
 
-  test("when a refresh settles the attachment", async () => {
+  test("is excluded when a refresh settles the attachment", async () => {
     proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
     expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
     proxy.choose = () => undefined;
@@ -180,7 +180,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("by a plan saved before or after the file was found", async () => {
+  test("is excluded from a plan saved before or after the file was found", async () => {
     await confirmLedger();
     await run("plan", "--out", "before.json");
     expect(await apply()).toMatchObject(refused);
@@ -198,7 +198,7 @@ describe("draft whose file was attached before the ledger existed is not publish
     expect(publishes()).toBe(0);
   });
 
-  test("by a ledger that was exported and imported", async () => {
+  test("is excluded after an export and import of the ledger", async () => {
     await apply("--new-ledger");
     await folder.write({ "export.json": (await run("state", "export")).stdout });
     await folder.remove(".draftsync");
@@ -224,8 +224,8 @@ test("every plan format shows the excluded publish and both resolve commands", a
   expect(diagnostics).toHaveLength(1);
 });
 
-describe("operator settles whether a draft is published", () => {
-  test("with the id of the product", async () => {
+describe("resolve for a draft that may be published", () => {
+  test("records the product with --product-id", async () => {
     await apply("--new-ledger");
     expect(await resolve()).toMatchObject({ code: 1, stderr: expect.stringContaining("--not-done") });
     expect(await resolve("--done")).toMatchObject({ code: 1 });
@@ -235,7 +235,7 @@ describe("operator settles whether a draft is published", () => {
     expect(publishes()).toBe(0);
   });
 
-  test("with --not-done", async () => {
+  test("lets the next apply publish with --not-done", async () => {
     await apply("--new-ledger");
     const { code, stderr } = await resolve("--not-done");
     expect(code).toBe(0);
@@ -245,7 +245,7 @@ describe("operator settles whether a draft is published", () => {
   });
 });
 
-test("a file attached before the ledger existed is ignored if the product of its draft is recorded", async () => {
+test("a draft whose product is recorded is not affected by a file attached before the ledger existed", async () => {
   await confirmLedger();
   expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
   await folder.write({ "manifests/c.yaml": "duplicates: []\n" });

@@ -10,7 +10,7 @@ const { sandbox, proxy, run, apply } = useWorkspace({
 const html = { body: "<html><title>Sign in</title></html>", headers: { "content-type": "text/html" } };
 const portal: Fault = { type: "answer", status: 200, ...html };
 
-/** Each publish takes effect and is answered like this. */
+/** Every publish takes effect and gets this response. */
 function answerPublishes(fault: Omit<Extract<Fault, { type: "answer" }>, "type">): void {
   proxy.choose = ({ method, path }) =>
     method === "POST" && path.startsWith("/api/products")

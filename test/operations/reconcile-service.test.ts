@@ -15,7 +15,7 @@ const { sandbox, proxy, folder, config, run, confirmLedger, start, holdApply } =
   sandbox: { key },
 });
 
-/** A service, and the lines of its runs so far. A day apart: only SIGHUP begins another one. */
+/** Starts a service and collects one line per run. With the default interval of a day only SIGHUP starts another run. */
 function serve(args: readonly string[] = ["--interval", "1d"], env: Record<string, string> = {}) {
   const service = start(["reconcile", ...args, "--listen", "127.0.0.1:0"], env);
   const lines = () =>
@@ -50,7 +50,7 @@ describe("reconcile service", () => {
     const { code, stdout, stderr } = await service.ended;
     expect(code).toBe(0);
     expect(sandbox.state().attachments).toHaveLength(2);
-    // What has not changed is not shown again.
+    // An unchanged plan is not printed again.
     expect(stdout.match(/Plan: 2 to create/g)).toHaveLength(1);
     expect(stdout).not.toContain("No changes.");
     expect(stderr).not.toContain("Applied:");
@@ -138,7 +138,7 @@ test("metrics match the calls that the service received and contain no secret", 
   expect(await service.again()).toContain(" failing: 1 done, 1 failed, 3 calls");
   const { text } = await service.ask("/metrics");
   const calls = [...text.matchAll(/^draftsync_calls_total\{.*status="(\d+)".*\} (\d+)$/gm)];
-  // Whether the refused file is attached already was asked, and it is not.
+  // The 404 is the check whether the refused file was attached already.
   expect(calls.map(([, status, count]) => `${status}: ${count}`)).toEqual(["201: 3", "422: 1", "404: 1"]);
   expect(calls.reduce((sum, [, , count]) => sum + Number(count), 0)).toBe(proxy.seen.length);
   expect(sandbox.state().attachments).toHaveLength(3);
@@ -244,7 +244,7 @@ test("two services on one ledger write one after the other, and only one reports
 test("a service that has completed many runs exits without warnings", async () => {
   const service = serve();
   await service.line(1);
-  // More runs than Node lets one signal have listeners without a warning.
+  // Node warns above 10 listeners for one signal.
   for (let count = 0; count < 12; count += 1) await service.again();
   service.kill("SIGTERM");
   const { code, stderr } = await service.ended;

@@ -36,7 +36,7 @@ const manifest = Array.from({ length: 10 }, (_none, at) => {
   return `draft: ${draft}\nproduct_files: [${entries.join(", ")}]\n`;
 }).join("---\n");
 
-/** A service that holds all the files, and a ledger that knows them. `rules` are the sandbox's faults. */
+/** Starts a service with all files and a ledger that records them. `rules` are faults of the sandbox. */
 async function start(rules: readonly object[] = []): Promise<void> {
   sandbox = await startSandbox({
     key,
@@ -72,7 +72,7 @@ afterEach(async () => {
 
 const refreshSchema = z.looseObject({ calls: z.int(), unreadable: z.int() });
 
-/** A scheduled run, without a process of its own: its code, and what it reports of its looking. */
+/** Runs reconcile in this process; returns its exit code and its refresh_finished event. */
 async function reconcile() {
   const plain = makePalette(false);
   const interrupts = noInterrupts();
@@ -109,7 +109,7 @@ async function reconcile() {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
-  return { code, looking: events.find(({ type }) => type === "refresh_finished") };
+  return { code, refreshed: events.find(({ type }) => type === "refresh_finished") };
 }
 
 test("20 runs with a budget of 7 calls check each of 100 files, the longest unconfirmed first", async () => {
@@ -117,7 +117,7 @@ test("20 runs with a budget of 7 calls check each of 100 files, the longest unco
   const chunks: string[][] = [];
   for (let run = 0; run < runs; run += 1) {
     const before = arrivals.length;
-    // The first and the last are the command itself.
+    // The first and the last run are real processes.
     if (run === 0 || run === runs - 1) {
       const { code, stdout } = await draftsync(["reconcile"], {
         cwd: folder.path,
@@ -128,16 +128,16 @@ test("20 runs with a budget of 7 calls check each of 100 files, the longest unco
         stdout: expect.stringContaining("over the budget of 7 calls; 93 left"),
       });
     } else {
-      expect(await reconcile()).toMatchObject({ code: 0, looking: { calls: 7, checked: 7, deferred: 93 } });
+      expect(await reconcile()).toMatchObject({ code: 0, refreshed: { calls: 7, checked: 7, deferred: 93 } });
     }
     chunks.push(probes(arrivals.slice(before)));
   }
   expect(writes(arrivals)).toEqual([]);
-  // Fourteen runs go through all of them in order, and the others begin again.
+  // Fourteen runs check all files in order; the others start again.
   const wanted = [...paths, ...paths];
   for (const [run, chunk] of chunks.entries()) {
     const due = wanted.slice(run * maxCalls, (run + 1) * maxCalls);
-    // A round ends in the middle of a run; what that one confirms at once is then in no order of its own.
+    // After 98 files a run wraps around, and files confirmed at the same time have no order.
     if ((run + 1) * maxCalls <= 98) expect([...chunk].sort()).toEqual([...due].sort());
     expect(chunk).toHaveLength(maxCalls);
   }
@@ -150,15 +150,15 @@ test("files that cannot be read do not keep other files from being checked", asy
   let unreadable = 0;
   for (let run = 0; run < runs; run += 1) {
     const before = arrivals.length;
-    const { looking } = await reconcile();
-    const { calls, unreadable: failed } = refreshSchema.parse(looking);
+    const { refreshed } = await reconcile();
+    const { calls, unreadable: failed } = refreshSchema.parse(refreshed);
     expect(arrivals.length - before).toBeLessThanOrEqual(maxCalls);
     expect(calls).toBe(arrivals.length - before);
     unreadable += failed;
   }
   expect(new Set(probes(arrivals))).toEqual(new Set(paths));
   expect(writes(arrivals)).toEqual([]);
-  // Each of the ten was asked for three times in a row, or until the budget ended, and not again before the others.
+  // Each of the ten gets three attempts, or fewer at the end of the budget, and none before the others had a turn.
   const failed = probes(arrivals).filter((path) => path.includes("/drafts/4/"));
   expect(failed.length).toBeLessThanOrEqual(30 + 3 * maxCalls);
   expect(unreadable).toBeGreaterThanOrEqual(10);

@@ -7,7 +7,7 @@ const { sandbox, proxy, folder, run, apply, holdApply } = useWorkspace({
   },
 });
 
-/** Applies with every answer of a publication or duplication lost. */
+/** Applies and loses every response to a publish or duplicate. */
 async function loseAnswers(): Promise<void> {
   proxy.choose = ({ method, path }) =>
     method === "POST" && path.startsWith("/api/products") ? { type: "answer-lost" } : undefined;

@@ -11,7 +11,7 @@ const { apply, arrivals, config, folder, proxy, run, sandbox, start } = useWorks
   files: { "manifests/a.yaml": publishedDraft(150) },
 });
 
-/** Without those to object storage, which are not bound. */
+/** Calls to the service; calls to object storage have no limit. */
 const calls = () =>
   arrivals.flatMap(({ method, path }) => (path.startsWith("/api/") ? [`${method} ${path}`] : []));
 
@@ -50,7 +50,7 @@ duplicates: [{ name: copy, product: { draft: 1 } }]
   const codes: number[] = [];
   for (let runs = 0; runs < 3; runs += 1) codes.push((await apply("--max-calls", "5")).code);
   expect(codes).toEqual([7, 7, 0]);
-  // Before the first publish or duplicate of a run something is read, unless the service has returned a document before.
+  // A run reads once before its first publish or duplicate, unless the service has returned a document already.
   const reads = calls().filter((line) => line.startsWith("GET "));
   expect([calls().length - reads.length, reads.length <= 2]).toEqual([13, true]);
   const copied = calls().findIndex((line) => line.endsWith("/duplicate"));

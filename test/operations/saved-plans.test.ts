@@ -15,7 +15,7 @@ publish: true
 
 const save = () => run("plan", "--out", "plan.json");
 
-/** The writing calls of drafts and products that came while the work was done. */
+/** Writes to drafts and products that arrive during `work`. */
 async function writing(work: () => Promise<unknown>): Promise<readonly string[]> {
   const before = proxy.seen.length;
   await work();
@@ -38,8 +38,8 @@ test("plan --out replaces an earlier plan and refuses to overwrite any other fil
   }
 });
 
-describe("saved plan stays fresh", () => {
-  test("while other drafts change and reconcile confirms recorded files", async () => {
+describe("saved plan", () => {
+  test("stays fresh while other drafts change and reconcile confirms recorded files", async () => {
     await folder.write(config("refresh: { attachments: probe }\n"));
     expect(await apply()).toMatchObject({ code: 0 });
     await folder.write({
@@ -62,7 +62,7 @@ describe("saved plan stays fresh", () => {
     expect(calls).toEqual(["PATCH /api/drafts/1/product_files/11", "DELETE /api/drafts/1/product_files/12"]);
   });
 
-  test("after a stop at --max-calls, and is applied once however often apply runs", async () => {
+  test("stays fresh after a stop at --max-calls, and is applied once however often apply runs", async () => {
     await save();
     const codes: number[] = [];
     const calls = await writing(async () => {
@@ -80,7 +80,7 @@ describe("saved plan stays fresh", () => {
     expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
   });
 
-  test("after a failure, and the rest is applied once the service accepts it", async () => {
+  test("stays fresh after a failure, and the rest is applied once the service accepts it", async () => {
     await save();
     proxy.choose = ({ body }) =>
       body.includes("12")
@@ -100,7 +100,7 @@ describe("saved plan stays fresh", () => {
     expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
   });
 
-  test("after SIGKILL; a lost attachment is settled, and a lost publish waits for an operator", async () => {
+  test("stays fresh after SIGKILL; a lost attachment is settled, and a lost publish waits for an operator", async () => {
     await save();
     await killAt("/api/drafts/1/product_files");
     await killAt("/api/products");
@@ -117,7 +117,7 @@ describe("saved plan stays fresh", () => {
     expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
   });
 
-  test("after SIGKILL between the two halves of a replace; the old file is detached and nothing is uploaded again", async () => {
+  test("stays fresh after SIGKILL within a replace; the old file is detached and nothing is uploaded again", async () => {
     await apply();
     await folder.write({ "files/a.blend": "two" });
     await save();
@@ -131,7 +131,7 @@ describe("saved plan stays fresh", () => {
   });
 });
 
-/** Applies the plan until a call of this path was carried out, and kills the process before it gets the answer. */
+/** Kills an apply of the plan after a call to this path has taken effect and before its response arrives. */
 async function killAt(path: string, method = "POST"): Promise<void> {
   let held = false;
   proxy.choose = (request) => {
@@ -147,7 +147,7 @@ async function killAt(path: string, method = "POST"): Promise<void> {
   proxy.choose = () => undefined;
 }
 
-describe("saved plan is stale and sends nothing", () => {
+describe("stale saved plan", () => {
   const refused = async () => {
     const calls = await writing(async () => {
       const { code, stderr } = await apply("plan.json");
@@ -156,14 +156,14 @@ describe("saved plan is stale and sends nothing", () => {
     expect(calls).toEqual([]);
   };
 
-  test("after another apply has changed one of its drafts", async () => {
+  test("is refused after another apply has changed one of its drafts", async () => {
     await save();
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11 }]\n" });
     expect(await apply("--target", "drafts/1")).toMatchObject({ code: 0 });
     await refused();
   });
 
-  test("after its own draft has changed since it was applied, and never publishes again", async () => {
+  test("is refused after its own draft has changed since it was applied, and never publishes again", async () => {
     await save();
     expect(await apply("plan.json")).toMatchObject({ code: 0 });
     await folder.write({
@@ -177,7 +177,7 @@ describe("saved plan is stale and sends nothing", () => {
     expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
   });
 
-  test("after another run has changed an unmanaged attribute between two of its own runs", async () => {
+  test("is refused after another run has changed an unmanaged attribute between two of its own runs", async () => {
     await save();
     proxy.choose = ({ path, method }) =>
       method === "POST" && path === "/api/products"

@@ -7,7 +7,7 @@ const manifest = (files: string) =>
 const attached = () => sandbox.state().attachments.length;
 const products = () => sandbox.state().products.filter(({ draftId }) => draftId === 1).length;
 
-/** The POST of a file is lost before it arrives, and the service is away until the apply ends. */
+/** Loses the POST of a file before it arrives and every later call of the apply. */
 beforeEach(async () => {
   await confirmLedger();
   await folder.write({ "a.glb": "first" });

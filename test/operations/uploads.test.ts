@@ -6,7 +6,7 @@ const { proxy, run } = useWorkspace({
   service: { profile: "{ upload_deadline: 300ms, upload_poll_min: 50ms }" },
 });
 
-/** The service calls every upload that. */
+/** The service returns this status for every upload. */
 function answerWith(status: string): void {
   const headers = { "content-type": "application/vnd.api+json; com.service.api.version=1" };
   proxy.choose = ({ method, path }) => {

@@ -22,7 +22,7 @@ const settings = {
   include: ["*.ts"],
 };
 
-/** A folder with the package and the examples of the page, each under the name in its first line, compiled. */
+/** A folder with the package and the compiled examples of the page, each named by its first line. */
 async function compileExamples(): Promise<Folder> {
   const blocks = [...readText("docs/library.md").matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```$/gms)];
   const examples = Object.fromEntries(blocks.map(([, name = "", text = ""]) => [name, text]));

@@ -30,7 +30,7 @@ function plain(text: string, color?: number): StyledText {
   return { text, bold: false, dim: false, ...(color === undefined ? {} : { color }) };
 }
 
-/** Times differ from run to run. */
+/** Replaces times, which differ between runs. */
 function withoutTimes(texts: readonly StyledText[]): readonly StyledText[] {
   const replaced = (text: string) =>
     text.replaceAll(/\b\d+ (?:s|min) ago/g, "just now").replaceAll(/\b[\d.]+ m?s\b(?! at)/g, "90 ms");

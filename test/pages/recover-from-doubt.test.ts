@@ -37,7 +37,7 @@ service: { base_url: ${proxy.url}, profile: { settle_delay: 1ms } }
     proxy.choose = () => undefined;
   };
 
-  /** A file is attached, and the ledger's file is away when the answer comes. */
+  /** Attaches a file and moves the ledger away before the response arrives. */
   const failLedger = async () => {
     await folder.write({ "manifests/crane.yaml": "draft: 48214\nproduct_files: [{ file_id: 9900012 }]\n" });
     const { held, answer } = holdAnswers();

@@ -14,10 +14,10 @@ test("the commands of docs/guides/rotate-keys.md print what the page shows", asy
     "manifests/dragon.yaml": "draft: 48213\nproduct_files: [{ file_id: 9900011 }]\n",
   });
   onTestFinished(() => folder.dispose());
-  const db = join(await makePlace(), "sandbox.db");
+  const db = join(await makeServiceFolder(), "sandbox.db");
   let sandbox = await startSandbox({ key: oldKey, db });
   onTestFinished(() => sandbox.close());
-  /** The account goes on at the same address, with another key. */
+  /** Restarts the service at the same address with another key. */
   const accept = async (key: string) => {
     const port = Number(new URL(sandbox.url).port);
     await sandbox.close();
@@ -49,9 +49,9 @@ test("the commands of docs/guides/rotate-keys.md print what the page shows", asy
   ).toEqual([9900011, 9900012, 9900013]);
 });
 
-/** A folder for what the service keeps, which is not the user's. */
-async function makePlace(): Promise<string> {
-  const place = await makeFolder();
-  onTestFinished(() => place.dispose());
-  return place.path;
+/** A folder for the data of the service, outside the workspace. */
+async function makeServiceFolder(): Promise<string> {
+  const folder = await makeFolder();
+  onTestFinished(() => folder.dispose());
+  return folder.path;
 }

@@ -25,7 +25,7 @@ test("the commands of docs/guides/several-accounts.md print what the page shows"
       [harbour.url]: "https://api.example.com",
     },
     before: {
-      // One address has both accounts, and each key sees its own; here each account has a sandbox of its own.
+      // The page has one address for both accounts; in the test each account has its own sandbox.
       "for studio in": async () => {
         const config = await folder.read("harbour/draftsync.yaml");
         await folder.write({

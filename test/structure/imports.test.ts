@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { filesBelow, readText } from "../support/source-files.ts";
 
-/** The relative imports of a module, static and dynamic, as paths of the repository. */
+/** Targets of the static and dynamic relative imports of a module, as repository paths. */
 function ownImports(path: string, text: string): string[] {
   const found = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*"(\.[^"]+)"/g);
   return [...found].map(([, target = ""]) => posix.join(posix.dirname(path), target));
@@ -17,10 +17,10 @@ const imports = filesBelow("src", ".ts").flatMap(({ path, text }) =>
   ownImports(path, text).map((target) => ({ path, target, from: folderOf(path), to: folderOf(target) })),
 );
 
-/** The library composes parts for programs, as cli/ does for the command line. */
+/** The library and cli/ compose all parts, so they may import everything. */
 const composers = new Set(["cli", "library", "(entry)"]);
 
-/** What each folder may import, by the table of docs/architecture.md. */
+/** Allowed imports of each folder, from the table in docs/architecture.md. */
 const allowed: ReadonlyMap<string, readonly string[]> = new Map(
   [...readText("docs/architecture.md").matchAll(/^\| `src\/(\w+)\/` \|.*\| ([^|]+) \|$/gm)].map(
     ([, folder = "", imports = ""]) => [
@@ -77,7 +77,7 @@ describe("database drivers", () => {
     const eager = filesBelow("src", ".ts").flatMap(({ path, text }) =>
       [...text.matchAll(/from "(\.[^"]+)"/g)]
         .map(([, target = ""]) => posix.join(posix.dirname(path), target))
-        // A fleet needs PostgreSQL, and only its commands load it.
+        // Fleet commands always need PostgreSQL.
         .filter((target) => heavy.has(target) && !path.startsWith(adapter) && !path.startsWith("src/fleet/"))
         .map((target) => `${path} -> ${target}`),
     );

@@ -15,7 +15,7 @@ const objectSchema = z.looseObject({ apiVersion: z.string(), kind: z.string() })
 const objects = files.flatMap(({ path, text }) =>
   parseAllDocuments(text).map((document) => ({ path, object: objectSchema.parse(document.toJS()) })),
 );
-/** Of the Kustomize program and of the Prometheus operator: not among the schemas of Kubernetes. */
+/** API versions of Kustomize and the Prometheus operator, which have no Kubernetes schema. */
 const foreign = ["kustomize.config.k8s.io/v1beta1", "monitoring.coreos.com/v1"];
 
 const containerSchema = z.looseObject({
@@ -73,7 +73,7 @@ describe("examples/kubernetes", () => {
             .map((name) => posix.join(posix.dirname(path), name))
         : [],
     );
-    // The secret is a picture, and the monitor needs the operator: both are for the reader to add.
+    // Users add these themselves: the secrets are samples, and the monitor needs the Prometheus operator.
     const forReaders = [
       `${deploy}/secret.example.yaml`,
       `${deploy}/service/pod-monitor.yaml`,

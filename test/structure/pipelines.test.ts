@@ -31,12 +31,12 @@ const workflowSchema = z.object({
   ),
 });
 
-/** A shell script without syntax errors. */
+/** Checks the syntax of a shell script. */
 function expectSound(script: string): void {
   execFileSync("bash", ["-n"], { input: script });
 }
 
-/** A module for Node without syntax errors. */
+/** Checks the syntax of a Node module. */
 function expectSoundModule(input: string): void {
   execFileSync(process.execPath, ["--input-type=module", "--check"], { input });
 }
@@ -163,7 +163,7 @@ describe("release workflow of this repository", () => {
 describe("pipeline for GitLab", () => {
   const jobSchema = z.looseObject({
     stage: z.string(),
-    // A script that several jobs share is a list in the list.
+    // A shared script is a nested list.
     script: z.array(z.union([z.string(), z.array(z.string())])).transform((lines) => lines.flat()),
     rules: z.array(z.object({ if: z.string() })).default([]),
     extends: z.string().optional(),

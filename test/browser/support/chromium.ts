@@ -5,22 +5,22 @@ import { chromium } from "playwright-core";
 import { inject } from "vitest";
 import { type Folder, makeFolder } from "../../support/cli.ts";
 
-/** A browser, and pages that are opened from files, as one that was downloaded from a pipeline is. */
+/** A browser that opens pages from files, like a page downloaded from a pipeline. */
 export interface Viewer {
   /**
-   * Opens a page and waits until its script has run. `hash` comes behind its address. What the page then asks the network
-   * for, and what goes wrong in it, is in {@link Viewed}.
+   * Opens a page and waits until its script has run. `hash` is appended to its address. Requests and errors of the page
+   * are collected in {@link Viewed}.
    */
   view(html: string, how?: BrowserContextOptions & { readonly hash?: string }): Promise<Viewed>;
   close(): Promise<void>;
 }
 
-/** A page that is open. */
+/** An open page. */
 export interface Viewed {
   readonly page: Page;
-  /** Every address that it loaded or tried to, but its own. */
+  /** Every other address that it loaded or tried to load. */
   readonly requests: readonly string[];
-  /** Errors, messages of the console (refusals of the policy are among them) and dialogs. */
+  /** Errors, console messages (including those of the content security policy) and dialogs. */
   readonly noises: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export async function openViewer(): Promise<Viewer> {
         if (!request.url().startsWith(own) && !request.url().startsWith("data:"))
           requests.push(request.url());
       });
-      // What the policy refused was never sent; it is reported on the console.
+      // A request refused by the policy was not sent; the console reports it.
       page.on("requestfailed", (request) => {
         if (request.failure()?.errorText === "csp") requests.splice(requests.indexOf(request.url()), 1);
       });
@@ -67,10 +67,10 @@ export async function openViewer(): Promise<Viewer> {
   };
 }
 
-/** What axe finds wrong with the page as it is (WCAG 2.2 AA and good practice), a line each. */
+/** Violations that axe finds on the page (WCAG 2.2 AA and best practices), one line each. */
 export async function auditPage({ page }: Viewed): Promise<readonly string[]> {
   const { source } = (await import("axe-core")).default;
-  // As the browser's developer tools do it: the policy of the page holds for the page alone.
+  // `evaluate` bypasses the policy of the page, like the browser's developer tools.
   await page.evaluate(source);
   const found = await page.evaluate("axe.run()");
   if (typeof found !== "object" || found === null || !("violations" in found)) return ["axe did not run"];

@@ -39,7 +39,7 @@ const frame = {
 const before = "A quiet harbour at dawn.\nTwo boats, one lamp.\n";
 const after = "A quiet harbour at dusk.\nTwo boats, one bright lamp.\n";
 
-/** Three drafts: a description and a value that change, a creation, a deletion, a publication. */
+/** Three drafts with two updates, a create, a delete and a publish. */
 export function makeSmallPlan(): Plan {
   const promotional = { kind: "promotional_files" } as const;
   return buildPlan({
@@ -69,7 +69,7 @@ export function makeSmallPlan(): Plan {
   });
 }
 
-/** So many changes of descriptions, ten to a draft. */
+/** This many updates of descriptions, ten per draft. */
 export function makeLargePlan(changes: number): Plan {
   const ids = Array.from({ length: changes }, (_none, at) => ({
     draft: Math.floor(at / 10) + 1,

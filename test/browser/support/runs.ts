@@ -3,7 +3,7 @@ import type { HistoryOperation, HistoryRun } from "../../../src/report/history-v
 
 const start = Date.UTC(2026, 10, 21, 6, 53, 10);
 
-/** A call that began `at` milliseconds after the run, and took `ms`. */
+/** A call that started `at` milliseconds after the run and took `ms`. */
 export function makeCall(at: number, ms: number, parts: Partial<HistoryOperation> = {}): HistoryOperation {
   return {
     operation_id: `operation-${at}`,
@@ -20,7 +20,7 @@ export function makeCall(at: number, ms: number, parts: Partial<HistoryOperation
   };
 }
 
-/** A run of twelve calls within two seconds, with every outcome. `parts` replace what it has. */
+/** A run of twelve calls in two seconds, with every outcome. `parts` override its fields. */
 export function makeRun(parts: Partial<HistoryRun> = {}): HistoryRun {
   return {
     run_id: "run-1",

@@ -1,13 +1,13 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 import { z } from "zod";
 
-/** The key every sandbox of the suite accepts. */
+/** The key of every sandbox in the suite. */
 export const KEY = "sandbox-key";
 
 /** The media type of the interface. */
 export const JSON_API = "application/vnd.api+json";
 
-/** What an answer carried. */
+/** A response. */
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
@@ -16,7 +16,7 @@ export interface Answer {
   json: unknown;
 }
 
-/** A request; a header that is `undefined` is left out. A body that is a string is sent as it is. */
+/** A request. A header that is `undefined` is not sent; a string body is sent unchanged. */
 export interface Call {
   method: string;
   path: string;
@@ -29,13 +29,13 @@ const USUAL = {
   authorization: `Token ${KEY}`,
 };
 
-/** A body has its length, unless the request says how else it ends. */
+/** Adds Content-Length unless the request is chunked. */
 function framing(text: string | undefined, headers: Record<string, string | undefined>) {
   if (text === undefined || headers["transfer-encoding"] !== undefined) return {};
   return { "content-length": String(Buffer.byteLength(text)) };
 }
 
-/** Sends one request with the headers the document asks for, over a connection of its own. */
+/** Sends one request with the required headers on a new connection. */
 export function call(base: string, { method, path, headers = {}, body }: Call): Promise<Answer> {
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   const all = {
@@ -78,12 +78,12 @@ const Errors = z.object({
     .min(1),
 });
 
-/** The JSON:API error objects of an answer. */
+/** The JSON:API error objects of a response. */
 export function errorsOf(answer: Answer) {
   return Errors.parse(answer.json).errors;
 }
 
-/** The pointers of an answer's errors. */
+/** The error pointers of a response. */
 export function pointersOf(answer: Answer): (string | undefined)[] {
   return errorsOf(answer).map((error) => error.source?.pointer);
 }
@@ -97,7 +97,7 @@ const OneResource = z.object({
   }),
 });
 
-/** The resource of an answer. */
+/** The resource of a response. */
 export function resourceOf(answer: Answer) {
   return OneResource.parse(answer.json).data;
 }

@@ -11,7 +11,7 @@ const SCRIPT = `
   console.log(sandbox.url);
 `;
 
-/** A sandbox in a process of its own, from the built package, to be killed; at the end of the test at the latest. */
+/** Starts a sandbox of the built package in a separate process, which is killed after the test. */
 export async function startChild(options: object): Promise<{ url: string; kill(): Promise<void> }> {
   if (!existsSync(BUILT)) throw new Error("The built sandbox is missing; `npm run build` makes it.");
   const child = spawn(

@@ -2,10 +2,10 @@ import { type Answer, type Call, resourceOf } from "./call.ts";
 
 /** A row of a payload table of the document. */
 export interface Param {
-  /** In the document's notation: `data[attributes][file_id]`. */
+  /** In the notation of the document: `data[attributes][file_id]`. */
   name: string;
   type: "object" | "string" | "number" | "boolean";
-  /** `in effect`: optional in the table, but without it there is nothing to do, or a required one goes with it. */
+  /** `in effect`: optional in the table but required in practice. */
   required: "required" | "optional" | "in effect";
 }
 
@@ -14,16 +14,16 @@ export interface Pair {
   method: string;
   path: string;
   payload: Param[];
-  /** A document with every param of the table. */
+  /** A body with every param of the table. */
   example?: object;
-  /** The status and the resource type of the answer; `null` for none, `list` for several. */
+  /** Status and resource type of the response; `null` for no body, `list` for several resources. */
   answers: { status: number; type: string | null | "list" };
-  /** Makes what the path needs, and gives a path that works once. */
+  /** Creates what the path needs and returns a path that can be used once. */
   prepare(send: (request: Call) => Promise<Answer>): Promise<string>;
 }
 
 let lastId = 1000;
-/** A number no test has used. */
+/** An id that no test has used. */
 export function freshId(): number {
   lastId += 1;
   return lastId;
@@ -170,13 +170,13 @@ export const PAIRS: Pair[] = [
   },
 ];
 
-/** `POST /api/uploads`, for the name of a test. */
+/** The name of a pair in test names: `POST /api/uploads`. */
 export const nameOf = (pair: Pair): string => `${pair.method} ${pair.path}`;
 
-/** The members on the way to a param: `data[type]` is `["data", "type"]`. */
+/** The member names of a param: `data[type]` is `["data", "type"]`. */
 export const stepsOf = (name: string): string[] => name.replaceAll("]", "").split("[");
 
-/** A copy of a document with a member set, or taken away when the value is `undefined`. */
+/** A copy of a document with a member set, or removed if the value is `undefined`. */
 export function withMember(document: object, steps: string[], value: unknown): object {
   const [first = "", ...rest] = steps;
   const members: Record<string, unknown> = { ...document };

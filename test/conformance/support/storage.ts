@@ -13,17 +13,17 @@ const Credentials = z.object({
   endpoint: z.url(),
 });
 
-/** What `POST /api/uploads/credentials` hands out. */
+/** Storage credentials of `POST /api/uploads/credentials`. */
 export type Credentials = z.infer<typeof Credentials>;
 
-/** Asks for storage credentials. */
+/** Requests storage credentials. */
 export async function openSession(send: (request: Call) => Promise<Answer>): Promise<Credentials> {
   return Credentials.parse(
     resourceOf(await send({ method: "POST", path: "/api/uploads/credentials" })).attributes,
   );
 }
 
-/** The AWS SDK's client for a session. It does not try again. */
+/** An AWS SDK client for a session, without retries. */
 export function makeS3(session: Credentials): S3Client {
   return new S3Client({
     region: session.region,
@@ -47,7 +47,7 @@ export interface StorageCall {
   body?: string;
 }
 
-/** Sends a storage request that names the access key of a session. Its signature is none, since the sandbox checks none. */
+/** Sends a storage request with the access key of a session. The sandbox does not check the signature. */
 export function callStorage(session: Credentials, request: StorageCall): Promise<Answer> {
   const { method, path, query = {}, body } = request;
   const scope = `${session.access_key}/20300101/${session.region}/s3/aws4_request`;
@@ -62,7 +62,7 @@ export function callStorage(session: Credentials, request: StorageCall): Promise
   return call(session.endpoint, { method, path: target, headers, ...(body === undefined ? {} : { body }) });
 }
 
-/** The code of S3's XML error, or the whole text when it is none. */
+/** The code of an S3 error, or the whole text if it is not an error. */
 export function codeOf(answer: Answer): string {
   return /<Error><Code>(\w+)<\/Code>/.exec(answer.text)?.[1] ?? answer.text;
 }

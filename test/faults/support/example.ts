@@ -10,20 +10,20 @@ import { repository } from "../../support/source-files.ts";
 
 /** A copy of an example, and the service that it is applied to. */
 export interface Example {
-  /** What is around the repository: programs in `bin`, and whatever else a machine has. */
+  /** Parent folder of the repository, for programs and other files of the machine. */
   readonly folder: Folder;
   /** The copy of the repository. */
   readonly path: string;
   readonly sandbox: Sandbox;
   readonly arrivals: readonly RequestLogEntry[];
-  /** Key and address of the service, and an npm without a network. */
+  /** Key and address of the service, and settings for npm without a network. */
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
 /**
- * Packs a stand-in for draftsync, which has no dependencies and runs the binary of this repository: npm needs no registry
- * for it. The path of the packed file.
+ * Packs a stand-in for draftsync without dependencies that runs the binary of this repository, so that npm needs no
+ * registry. Returns the path of the packed file.
  */
 export async function packDraftsync(folder: Pick<Folder, "path" | "write">): Promise<string> {
   const manifest = { name: "draftsync", version: "0.1.0", bin: { draftsync: "run.sh" } };
@@ -45,7 +45,7 @@ async function packStandIn(path: string): Promise<Buffer> {
   return readFile(join(path, "draftsync-0.1.0.tgz"));
 }
 
-/** An environment in which npm asks no registry and keeps its files in the home folder. */
+/** An environment in which npm works offline and keeps its files in `home`. */
 export function npmEnvironment(home: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: home, npm_config_offline: "true" };
 }
@@ -69,7 +69,7 @@ async function prepareInstallation(): Promise<Readonly<Record<string, Buffer>>> 
   }
 }
 
-/** Starts an example of `examples/` next to a sandbox with nothing in it. */
+/** Copies an example of `examples/` and starts an empty sandbox for it. */
 export async function startExample(name: string): Promise<Example> {
   const key = "canary-key-9b1d";
   const arrivals: RequestLogEntry[] = [];
@@ -100,13 +100,13 @@ export async function startExample(name: string): Promise<Example> {
   };
 }
 
-/** Where a program runs, with nothing in its environment but what is given. */
+/** Working folder and complete environment of a program. */
 export interface ProgramOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Runs a program to its end, and holds that it says no key. */
+/** Runs a program to its end and checks that it does not print the key. */
 export function runProgram(
   program: string,
   args: readonly string[],

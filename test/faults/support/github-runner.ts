@@ -33,36 +33,36 @@ type Job = z.output<typeof jobSchema>;
 type Step = Job["steps"][number];
 const workflowSchema = z.object({ env: texts.default({}), jobs: z.record(z.string(), jobSchema) });
 
-/** What happened, and what of it a workflow sees. */
+/** An event and the context that a workflow gets. */
 export interface Trigger {
   readonly event: "pull_request" | "push" | "schedule" | "workflow_dispatch";
   readonly run: number;
   readonly sha: string;
   readonly attempt?: number;
   readonly ref?: string;
-  /** The pull request, and the repository that its branch is in. */
+  /** The pull request, and the repository of its branch. */
   readonly pullRequest?: { readonly number: number; readonly from: string };
-  /** Of a run that a person starts. */
+  /** Inputs of a run that an operator starts. */
   readonly inputs?: Readonly<Record<string, string | boolean>>;
-  /** Of the repository. Forks get none. */
+  /** Secrets of the repository. Forks get none. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Secrets by environment: a job gets those of its own. */
+  /** Secrets by environment: a job gets those of its environment. */
   readonly environments: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** How a job has ended. */
+/** Result of a job. */
 export interface JobEnd {
   readonly result: "success" | "failure" | "skipped";
   readonly outputs: Readonly<Record<string, string>>;
-  /** Names of the secrets that its steps got. */
+  /** Names of the secrets that its steps received. */
   readonly secrets: readonly string[];
-  /** The programs that were run, in their order. */
+  /** Programs in the order of execution. */
   readonly ran: readonly (Ended & { readonly run: string })[];
 }
 
 /**
- * Runs a workflow as GitHub's runners do: its expressions by GitHub's own evaluator, each job in a checkout of its own,
- * its shell steps for real. The actions that it may use are carried out here.
+ * Runs a workflow as GitHub's runners do: with GitHub's own expression evaluator, each job in its own checkout, and real
+ * shell steps. Known actions are emulated.
  */
 export async function runWorkflow(
   file: string,
@@ -154,7 +154,7 @@ async function runStep(step: Step, cwd: string, env: Record<string, string>) {
   return { ...ended, outputs, path: await readLines(path) };
 }
 
-/** Carries an action out; its exit code. */
+/** Emulates an action; returns its exit code. */
 async function useAction(
   { uses = "" }: Step,
   given: Readonly<Record<string, string>>,
@@ -184,7 +184,7 @@ async function useAction(
       return 0;
     }
     case "actions/download-artifact": {
-      // Of another run only with a token.
+      // Artifacts of a different run need a token.
       if (run !== trigger.run && given["github-token"] !== github.token) return 1;
       const artifact = github.artifacts.find((each) => each.run === run && each.name === given.name);
       if (artifact === undefined) return 1;
@@ -196,7 +196,7 @@ async function useAction(
   }
 }
 
-/** A runner has no key but what a job is given. */
+/** A runner has only the key that a job receives. */
 function withoutKey({ DRAFTSYNC_API_KEY: _key, ...env }: Readonly<Record<string, string>>) {
   return env;
 }
@@ -258,7 +258,7 @@ function fill(values: Readonly<Record<string, string>>, context: data.Dictionary
   return Object.fromEntries(filled);
 }
 
-/** Whether a condition is met. One that asks for no status holds only while all before it went well. */
+/** Evaluates a condition. Without a status function it requires that everything before succeeded. */
 function isMet(
   condition: string | undefined,
   context: data.Dictionary,

@@ -1,13 +1,13 @@
 import { createServer } from "node:http";
 import { listenLocally } from "../../support/listen.ts";
 
-/** What a run has uploaded. */
+/** An uploaded artifact of a run. */
 export interface Artifact {
   readonly id: number;
   readonly run: number;
   readonly name: string;
   readonly expired: boolean;
-  /** The folder that it is kept in. */
+  /** The folder with its files. */
   readonly folder: string;
 }
 
@@ -17,15 +17,15 @@ interface Comment {
   body: string;
 }
 
-/** The part of GitHub that a workflow talks to, with one pull request and its outcome. */
+/** The part of GitHub's API that the workflow uses. */
 export interface GitHub {
   readonly url: string;
-  /** What workflows have to show. */
+  /** The token that requests must send. */
   readonly token: string;
   readonly artifacts: Artifact[];
-  /** Runs of pull requests that succeeded, the last first, as the API lists them. */
+  /** Successful runs of pull requests, newest first. */
   readonly runs: { id: number; head_sha: string; head_repository: { full_name: string } }[];
-  /** Merged pull requests by the commit that they made. */
+  /** Merged pull requests by merge commit. */
   readonly merged: Map<string, { number: number; head: string }>;
   /** Runs of pushes by commit. */
   readonly pushes: Map<string, number>;
@@ -33,13 +33,13 @@ export interface GitHub {
   close(): Promise<void>;
 }
 
-/** A method with a path, and what is said of the part of it in brackets. */
+/** A method with a path, and the handler for its captured part. */
 type Route = readonly [RegExp, (part: string, query: URLSearchParams, body: string) => unknown];
 
-/** The repository that all of it is about. */
+/** The repository of the tests. */
 export const repositoryName = "lantern-hill/drafts";
 
-/** Starts a server that answers as GitHub's REST API does. */
+/** Starts a server that emulates GitHub's REST API. */
 export async function startGitHub(): Promise<GitHub> {
   const token = "ghs_of-the-job";
   const state = {

@@ -7,9 +7,9 @@ import { systemClock } from "../../../src/model/ports.ts";
 import { attached, attachOperation, sampleRun } from "../../unit/ledger/ledger-values.ts";
 
 /**
- * What a test starts as a process of its own: `open LOCATION` prints the lineage; `work LOCATION` begins and finishes
- * operations until it is killed, and prints what it did once the ledger has said that it is stored; `hold LOCATION`
- * takes the lock for two seconds, and tries one commit for each line of its input.
+ * Runs as a separate process: `open LOCATION` prints the lineage; `work LOCATION` begins and finishes operations until it
+ * is killed, and prints each step after the ledger has stored it; `hold LOCATION`
+ * takes the lock for two seconds and tries one commit for each line of its input.
  */
 const [task, location = ""] = process.argv.slice(2);
 const ledger = await openLedger({ location, clock: systemClock });
@@ -42,8 +42,8 @@ function codeOf(error: unknown): string {
 }
 
 async function work(worker: number): Promise<never> {
-  for (let round = 0; ; round += 1) {
-    const fileId = round * 10 + worker;
+  for (let count = 0; ; count += 1) {
+    const fileId = count * 10 + worker;
     const id = String(fileId);
     await ledger.begin(attachOperation(id, fileId));
     print(`begun ${id}`);
@@ -52,7 +52,7 @@ async function work(worker: number): Promise<never> {
   }
 }
 
-/** Past any buffer of this process: what was printed before a kill has left it. */
+/** Writes without buffering, so that a kill loses no printed line. */
 function print(line: string): void {
   writeSync(1, `${line}\n`);
 }

@@ -2,13 +2,13 @@ import { onTestFinished } from "vitest";
 import { readText } from "../../support/source-files.ts";
 import { askServer, freshSchema, rolePassword, schemaOf } from "../../unit/ledger/samples.ts";
 
-/** Locations of one ledger: as a role that writes it, and as one that may only select. */
+/** Locations of one ledger for a writing role and a read-only role. */
 export interface LedgerRoles {
   readonly write: string;
   readonly read: string;
 }
 
-/** Makes the schema and the two roles that the README of an example describes, by its own statements. */
+/** Creates the schema and both roles with the SQL statements in the README of an example. */
 export async function makeLedgerRoles(example: string): Promise<LedgerRoles> {
   const [, block = ""] = /```sql\n([\s\S]*?)```/.exec(readText(`examples/${example}/README.md`)) ?? [];
   const location = freshSchema();

@@ -5,11 +5,11 @@ import { listenLocally } from "../../support/listen.ts";
 
 /** A message of a client to PostgreSQL (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
 export interface ClientMessage {
-  /** `Q` is a simple query, `P` the parsing of a statement. */
+  /** `Q` is a simple query, `P` parses a statement. */
   readonly type: string;
-  /** Of `Q` and `P`: the text; of others: empty. */
+  /** The SQL text of `Q` and `P`; empty for other types. */
   readonly text: string;
-  /** Of `P`: the name of the statement. */
+  /** The statement name of `P`. */
   readonly name: string;
 }
 
@@ -24,7 +24,7 @@ export interface ClientMessage {
  */
 export type Fault = "pass" | "lose" | "lose-answer" | "refuse" | "hang";
 
-/** A real server between a ledger and PostgreSQL that cuts connections on demand. */
+/** A proxy between a ledger and PostgreSQL that cuts connections on demand. */
 export interface PostgresProxy {
   /** The location as seen through the proxy. */
   through(location: string): string;
@@ -43,7 +43,7 @@ export async function startPostgresProxy(): Promise<PostgresProxy> {
   let hanging = false;
   let choose: PostgresProxy["choose"] = () => "pass";
   const seen: ClientMessage[] = [];
-  const judge = (message: ClientMessage): Fault => {
+  const decide = (message: ClientMessage): Fault => {
     seen.push(message);
     const fault = choose(message);
     refusing ||= fault === "refuse";
@@ -57,7 +57,7 @@ export async function startPostgresProxy(): Promise<PostgresProxy> {
       socket.on("error", () => {}).on("close", () => sockets.delete(socket));
     }
     if (refusing) cut(client, upstream);
-    else if (!hanging) join(client, upstream, judge);
+    else if (!hanging) join(client, upstream, decide);
   });
   const port = await listenLocally(server);
   onTestFinished(async () => {
@@ -85,13 +85,13 @@ export async function startPostgresProxy(): Promise<PostgresProxy> {
   };
 }
 
-/** What was sent on is still to arrive. */
+/** Ends the upstream connection gracefully, so that forwarded messages still arrive. */
 function cut(client: Socket, upstream: Socket): void {
   client.destroy();
   upstream.end();
 }
 
-function join(client: Socket, upstream: Socket, judge: (message: ClientMessage) => Fault): void {
+function join(client: Socket, upstream: Socket, decide: (message: ClientMessage) => Fault): void {
   const read = makeReader();
   let silent = false;
   client.on("close", () => upstream.end());
@@ -102,7 +102,7 @@ function join(client: Socket, upstream: Socket, judge: (message: ClientMessage) 
   });
   client.on("data", (data) => {
     for (const { bytes, message } of read(data)) {
-      const fault = message === undefined ? "pass" : judge(message);
+      const fault = message === undefined ? "pass" : decide(message);
       if (fault === "lose" || fault === "refuse") return cut(client, upstream);
       if (fault === "hang") return;
       upstream.write(bytes);

@@ -1,9 +1,9 @@
-/** What {@link makeFleet} makes. */
+/** Options of {@link makeFleet}. */
 export interface FleetOptions {
   readonly folder: string;
-  /** Of the sandbox with one account for each workspace. */
+  /** URL of the sandbox with one account for each workspace. */
   readonly url: string;
-  /** Without a schema. */
+  /** Location of the database without a schema. */
   readonly databaseUrl: string;
   readonly names: readonly string[];
   /** Distinguishes the schemas of several fleets in one database. */
@@ -12,7 +12,7 @@ export interface FleetOptions {
   readonly files?: number;
   /** Lines that are added to fleet.yaml. */
   readonly more?: string;
-  /** The number of the account of each; default: each its own. */
+  /** Account number of each workspace; default: each has its own. */
   readonly accountOf?: (index: number) => number;
 }
 

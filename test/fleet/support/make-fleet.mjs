@@ -1,4 +1,4 @@
-// A fleet in a folder: used by the tests, by `npm run demo:fleet`, the chaos run and the benchmark.
+// Creates a fleet in a folder for the tests, `npm run demo:fleet`, the chaos run and the benchmark.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

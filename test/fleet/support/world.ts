@@ -7,7 +7,7 @@ import { type RequestLogEntry, type Sandbox, startSandbox } from "../../../src/s
 import { draftsync, type Ended, type Running, startDraftsync } from "../../support/cli.ts";
 import { key, makeFleet, manifestOf } from "./make-fleet.mjs";
 
-/** What {@link useFleet} makes its world with. */
+/** Options of {@link useFleet}. */
 interface WorldOptions {
   readonly names: readonly string[];
   readonly accounts?: number;
@@ -16,7 +16,7 @@ interface WorldOptions {
   readonly files?: number;
   readonly more?: string;
   readonly rate?: { readonly limit: number; readonly windowMs: number };
-  /** Instead of the database of the test run. */
+  /** Overrides the database of the test run. */
   readonly databaseUrl?: () => string;
 }
 
@@ -33,7 +33,7 @@ interface WorkspaceStatus {
   };
 }
 
-/** A fleet in a folder, its sandbox with an account for each workspace, and workers that end with their test. */
+/** A fleet in a folder, a sandbox with an account for each workspace, and workers that end with their test. */
 export function useFleet({ names, accounts = names.length, rate, databaseUrl, ...made }: WorldOptions) {
   let folder = "";
   let sandbox: Sandbox;
@@ -86,12 +86,12 @@ export function useFleet({ names, accounts = names.length, rate, databaseUrl, ..
     statuses,
     statusOf,
     log,
-    /** Of its tables. */
+    /** Schema of its tables. */
     schema: `${prefix}_table`,
     sandbox: () => sandbox,
     folder: () => folder,
     startWorker: (...args: string[]) => start(["fleet", "worker", ...args]),
-    /** With a clock that is so many milliseconds ahead of the database's. */
+    /** Starts a worker with a clock this many milliseconds ahead of the database's. */
     startWorkerAhead: (ms: number, ...args: string[]) => {
       const shift = `const now = Date.now; Date.now = () => now() + ${ms};`;
       const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shift)}` };
@@ -105,10 +105,12 @@ export function useFleet({ names, accounts = names.length, rate, databaseUrl, ..
         join(folder, "accounts", name, "manifests", "draft.yaml"),
         manifestOf(names.indexOf(name), files, description),
       ),
-    /** Waits until it holds; fails after a minute. */
+    /** Waits until the condition holds; fails after a minute. */
     until: async (holds: () => Promise<boolean>) => {
       for (const end = Date.now() + 60_000; Date.now() < end; await delay(100)) if (await holds()) return;
-      throw new Error(`it does not come to hold: ${JSON.stringify(await statuses(), undefined, 1)}`);
+      throw new Error(
+        `the condition did not hold within a minute: ${JSON.stringify(await statuses(), undefined, 1)}`,
+      );
     },
   };
 }
