@@ -217,7 +217,7 @@ describe("lock lost during an apply", () => {
     { choice: "keep-ledger", message: "dropped, because the ledger was kept", plan: "1 to publish" },
   ])(
     "and a different resolution by an operator conflict until --on-conflict $choice decides",
-    async ({ choice, says, plan }) => {
+    async ({ choice, message, plan }) => {
       await folder.write({ "manifests/a.yaml": publishOne });
       await applyWhile(releaseLock);
       const [file = "none"] = await recoveryLogs();
