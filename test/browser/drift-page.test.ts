@@ -89,7 +89,6 @@ test.each(["dark", "light"] as const)(
     const viewed = await viewer.view(html, { colorScheme, viewport: { width: 360, height: 700 } });
     expect(await auditPage(viewed)).toEqual([]);
     expect(await viewed.page.evaluate("document.documentElement.scrollWidth")).toBe(360);
-    await viewed.page.screenshot({ path: `/tmp/drift-${colorScheme}.png`, fullPage: true });
   },
 );
 

@@ -128,11 +128,6 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
       expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
     });
 
-    test(`${name} — data null: 422`, async () => {
-      const { one } = await attach();
-      expect((await send({ method, path: one, body: { data: null } })).status).toBe(422);
-    });
-
     test(`${name} — a file that is not attached: 404`, async () => {
       const { path } = await attach();
       const answer = await send({ method, path: `${path}/${freshId()}`, body: document(change) });

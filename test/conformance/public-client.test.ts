@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Call, errorsOf, JSON_API, resourceOf } from "./support/call.ts";
+import { type Call, errorsOf, resourceOf } from "./support/call.ts";
 import { useSandbox } from "./support/use-sandbox.ts";
 
 /**
@@ -68,19 +68,6 @@ describe("requests of the public Go client", () => {
   test("get 415 for a body that is not JSON", async () => {
     const answer = await send({ ...publish, headers: { "content-type": "text/plain" } });
     expect(answer.status).toBe(415);
-  });
-});
-
-describe("requests of the public Go client with the default behavior", () => {
-  const { send } = useSandbox();
-
-  test("get 415 for application/json", async () => {
-    expect((await send(attachProductFile(1))).status).toBe(415);
-  });
-
-  test("get 422 for an unlisted attribute", async () => {
-    const answer = await send({ ...attachPromotionalFile(1), headers: { "content-type": JSON_API } });
-    expect(errorsOf(answer).map(({ source }) => source?.pointer)).toEqual(["/data/attributes/file_format"]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync, startShell } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
 import { filesBelow } from "../support/source-files.ts";
 
@@ -49,18 +49,6 @@ describe("command line", () => {
     expect((await run("explain", "bad-usage")).stdout).toContain("\nExit code 1.\n");
   });
 
-  test.each([["--version"], ["--help"], ["explain"]])(
-    "%s reports output that cannot be written in one sentence",
-    async (...args) => {
-      const line = `$draftsync ${args.join(" ")} > /dev/full`;
-      const { code, stderr } = await startShell(line, { cwd: folder.path }).ended;
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringMatching(/^error: the output cannot be written: .*\n$/),
-      ]);
-    },
-  );
-
   test.each([
     [[], "Usage: draftsync [options] [command]"],
     [["plan"], "Usage: draftsync plan [options]"],
@@ -70,15 +58,6 @@ describe("command line", () => {
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(usage);
     expect((await run(...names, "--help")).stdout).toBe(stdout);
-  });
-
-  test("a missing config is an error that suggests draftsync init", async () => {
-    const empty = await makeFolder();
-    const { code, stderr } = await draftsync(["plan"], { cwd: empty.path });
-    await empty.dispose();
-    expect(code).toBe(1);
-    expect(stderr).toContain("[config-missing]");
-    expect(stderr).toContain("draftsync init");
   });
 });
 

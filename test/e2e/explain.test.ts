@@ -45,6 +45,7 @@ describe("explain", () => {
       const { stderr } = await draftsync(["plan"], { cwd: folder.path });
       const [, given = ""] = /\[([a-z-]+)\]/.exec(stderr) ?? [];
       expect(given).toBe("config-missing");
+      expect(stderr).toContain("draftsync init");
       expect(stderr).not.toContain("explain");
       expect((await explain(given)).code).toBe(0);
     } finally {

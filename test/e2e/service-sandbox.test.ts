@@ -216,29 +216,6 @@ describe("client with the sandbox", () => {
     expect(await service.getProduct(productId, [], signal)).toMatchObject({ outcome: "done" });
   });
 
-  it("reports a product that the service does not know as gone", async () => {
-    const { service } = await setUp({ sandbox: { behavior: { unknownProducts: "missing" } } });
-    expect(await service.getProduct(771200, [], signal)).toMatchObject({
-      outcome: "rejected",
-      failure: { code: "gone" },
-    });
-  });
-
-  it("returns every error object of a refusal", async () => {
-    const { service } = await setUp({ sandbox: { files: [1] } });
-    const result = await service.attach({ draftId: 1, kind: "product_files", fileId: 2 }, {}, write);
-    expect(result).toMatchObject({
-      outcome: "rejected",
-      failure: { errors: [{ source: { pointer: expect.any(String) } }] },
-    });
-  });
-
-  it("returns a refused key as an error that stops the run", async () => {
-    const { service } = await setUp({ service: { apiKey: "another-key" } });
-    const result = await service.publish(1, write);
-    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "unauthorized", stops: "run" } });
-  });
-
   it("never exceeds the rate limit of the server", async () => {
     const rate = { limit: 10, windowMs: 1000 };
     const { service, arrivals } = await setUp({ sandbox: { rate }, service: { rate } });

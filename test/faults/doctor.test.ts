@@ -96,25 +96,14 @@ describe("doctor with a service that follows the document", () => {
     expect(stderr).not.toContain("\u001b");
   });
 
-  test("reports in text that the default settings fit", async () => {
+  test.each([
+    { apiKey: key, code: 0, message: "The default settings fit." },
+    { apiKey: "wrong-key-0000", code: 1, message: "Some checks failed, so the settings were not checked" },
+  ])("exits with $code and reports in text: $message", async ({ apiKey, code, message }) => {
     await start();
-    const { code, stdout } = await draftsync(["doctor"], {
-      cwd: folder.path,
-      env: { DRAFTSYNC_API_KEY: key },
-    });
-    expect(code).toBe(0);
-    expect(stdout).toContain("ok       key accepted");
-    expect(stdout).toContain("The default settings fit.");
-  });
-
-  test("does not report that the settings fit when checks failed", async () => {
-    await start();
-    const { code, stdout } = await draftsync(["doctor"], {
-      cwd: folder.path,
-      env: { DRAFTSYNC_API_KEY: "wrong-key-0000" },
-    });
-    expect(code).toBe(1);
-    expect(stdout).toContain("Some checks failed, so the settings were not checked completely.");
+    const ended = await draftsync(["doctor"], { cwd: folder.path, env: { DRAFTSYNC_API_KEY: apiKey } });
+    expect(ended).toMatchObject({ code, stdout: expect.stringContaining(message) });
+    expect(ended.stdout.includes("ok       key accepted")).toBe(code === 0);
   });
 });
 
@@ -145,29 +134,40 @@ describe("doctor with a service that behaves differently", () => {
     expect(held()).toEqual(attributes);
   });
 
-  test("suggests reading uploads one by one when the list of uploads is refused", async () => {
-    await start({ behavior: { uploadsQuery: "ids" } });
-    expect((await run()).view.settings).toEqual({ profile: { uploads_query: null } });
-  });
-
-  test("checks the uploads_query of the config", async () => {
-    await start({ behavior: { uploadsQuery: "ids" } }, ", profile: { uploads_query: ids }");
+  test.each([
+    {
+      name: "reading uploads one by one when the list of uploads is refused",
+      behavior: { uploadsQuery: "ids" },
+      given: "",
+      finds: {},
+      suggested: { uploads_query: null },
+    },
+    {
+      name: "the configured uploads_query when it works",
+      behavior: { uploadsQuery: "ids" },
+      given: "uploads_query: ids",
+      finds: usual,
+      suggested: { uploads_query: "ids" },
+    },
+    {
+      name: "the default when a working filter is turned off",
+      behavior: {},
+      given: "uploads_query: null",
+      finds: {},
+      suggested: { uploads_query: "filter[id]" },
+    },
+    {
+      name: "a content_type without parameters when media types are strict",
+      behavior: { mediaTypes: "strict" },
+      given: 'content_type: "application/vnd.api+json; charset=utf-8"',
+      finds: { media_types: "warning media-types-conflict" },
+      suggested: { content_type: "application/vnd.api+json" },
+    },
+  ] as const)("suggests $name", async ({ behavior, given, finds, suggested }) => {
+    await start({ behavior }, given === "" ? "" : `, profile: { ${given} }`);
     const { found, view } = await run();
-    expect(found).toMatchObject(usual);
-    expect(view.settings).toEqual({ profile: { uploads_query: "ids" } });
-  });
-
-  test("suggests the default when a working filter is turned off", async () => {
-    await start({}, ", profile: { uploads_query: null }");
-    expect((await run()).view.settings).toEqual({ profile: { uploads_query: "filter[id]" } });
-  });
-
-  test("suggests a content_type without parameters when media types are strict", async () => {
-    const given = ', profile: { content_type: "application/vnd.api+json; charset=utf-8" }';
-    await start({ behavior: { mediaTypes: "strict" } }, given);
-    const { found, view } = await run();
-    expect(found.media_types).toBe("warning media-types-conflict");
-    expect(view.settings).toEqual({ profile: { content_type: "application/vnd.api+json" } });
+    expect(found).toMatchObject(finds);
+    expect(view.settings).toEqual({ profile: suggested });
   });
 
   test("suggests the announced rate limit if it is lower, and stays below it", async () => {

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Folder } from "../support/cli.ts";
@@ -12,7 +12,8 @@ let sandbox: Sandbox;
 let other: ReturnType<typeof createServer>;
 let otherUrl = "";
 /** Response of the server that is not the service. */
-let answer = { status: 404, type: "text/html", body: "<html><title>Not here</title></html>" };
+const notTheService = { status: 404, type: "text/html", body: "<html><title>Not here</title></html>" };
+let answer = notTheService;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ key });
@@ -43,58 +44,55 @@ async function apply(baseUrl: string, env: Record<string, string> = { DRAFTSYNC_
   return ended;
 }
 
-describe("failure message", () => {
-  test("names the variable of a missing key", async () => {
-    const { code, stderr } = await apply(sandbox.url, {});
-    expect(code).toBe(1);
-    expect(stderr).toContain("no API key: DRAFTSYNC_API_KEY is not set");
-    expect(stderr).toMatch(/hint: .*service\.api_key_file/);
-  });
-
-  test("rejects a key that would add a header", async () => {
-    const { code, stderr } = await apply(sandbox.url, { DRAFTSYNC_API_KEY: `${key}\r\nX-Evil: 1` });
-    expect(code).toBe(1);
-    expect(stderr).toContain("[api-key-invalid]");
-    expect(stderr).not.toContain("Evil");
-  });
-
-  test("explains https at a port that speaks http", async () => {
-    const { code, stderr } = await apply(otherUrl.replace("http:", "https:"));
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      "no secure connection to the service could be made: the port does not speak TLS  [tls-failed]",
-    );
-    expect(stderr).toMatch(/hint: .*scheme \(https or http\)/);
-    expect(stderr).not.toMatch(/openssl|routines|\\n/i);
-  });
-
-  test("names an unknown host", async () => {
-    const { stderr } = await apply("https://no-such-host.invalid");
-    expect(stderr).toContain("no-such-host.invalid");
-    expect(stderr).toMatch(/hint: .*base_url/);
-  });
-
-  test("suggests base_url for an address that is not the service's", async () => {
-    answer = { status: 404, type: "text/html", body: "<html><title>Not here</title></html>" };
-    const { stderr } = await apply(otherUrl);
-    expect(stderr).toMatch(/hint: .*base_url/);
-  });
-
-  test("names the version for a 406", async () => {
-    answer = {
+test.each([
+  {
+    name: "a missing key",
+    url: () => sandbox.url,
+    env: {},
+    shows: [/no API key: DRAFTSYNC_API_KEY is not set/, /hint: .*service\.api_key_file/],
+  },
+  {
+    name: "a key that would add a header",
+    url: () => sandbox.url,
+    env: { DRAFTSYNC_API_KEY: `${key}\r\nX-Evil: 1` },
+    shows: [/\[api-key-invalid\]/],
+    hides: /Evil/,
+  },
+  {
+    name: "https at a port that speaks http",
+    url: () => otherUrl.replace("http:", "https:"),
+    shows: [
+      /no secure connection to the service could be made: the port does not speak TLS {2}\[tls-failed\]/,
+      /hint: .*scheme \(https or http\)/,
+    ],
+    hides: /openssl|routines|\\n/i,
+  },
+  {
+    name: "an unknown host",
+    url: () => "https://no-such-host.invalid",
+    shows: [/no-such-host\.invalid/, /hint: .*base_url/],
+  },
+  { name: "an address that is not the service's", exit: 3, url: () => otherUrl, shows: [/hint: .*base_url/] },
+  {
+    name: "an unsupported version",
+    exit: 3,
+    url: () => otherUrl,
+    response: {
       status: 406,
       type: "application/vnd.api+json",
       body: '{"errors":[{"status":"406","title":"Not Acceptable"}]}',
-    };
-    const { stderr } = await apply(otherUrl);
-    expect(stderr).toContain("406");
-    expect(stderr).toContain("version");
-    expect(stderr).toContain("Not Acceptable");
-  });
-
-  test("rejects an address that is not http or https", async () => {
-    const { code, stderr } = await apply("ftp://example.com");
-    expect(code).toBe(1);
-    expect(stderr).toContain("[base-url-invalid]");
-  });
+    },
+    shows: [/406/, /version/, /Not Acceptable/],
+  },
+  {
+    name: "an address that is not http or https",
+    url: () => "ftp://example.com",
+    shows: [/\[base-url-invalid\]/],
+  },
+])("apply explains $name", async ({ url, exit = 1, env, response = notTheService, shows, hides }) => {
+  answer = response;
+  const { code, stderr } = await apply(url(), env);
+  expect(code).toBe(exit);
+  for (const text of shows) expect(stderr).toMatch(text);
+  if (hides !== undefined) expect(stderr).not.toMatch(hides);
 });

@@ -42,12 +42,18 @@ const accounted = [
   "drafts/2/product unknown aborted-in-flight",
 ];
 
+/** An apply with one recorded attachment and three writes in flight. */
+async function startStalled() {
+  stall();
+  const running = start(["apply", "--auto-approve"]);
+  await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
+  await expect.poll(() => writes().length, { timeout: 60_000 }).toBe(4);
+  return running;
+}
+
 describe.each(["SIGINT", "SIGTERM"] as const)("%s during apply", (signal) => {
   test("sent once aborts and records calls that a stalled service has not answered after 5 s", async () => {
-    stall();
-    const running = start(["apply", "--auto-approve"]);
-    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
-    await expect.poll(() => writes().length, { timeout: 60_000 }).toBe(4);
+    const running = await startStalled();
     running.kill(signal);
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
@@ -58,10 +64,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s during apply", (signal) => {
   });
 
   test("sent twice aborts and records calls immediately, and the next run settles what it can", async () => {
-    stall();
-    const running = start(["apply", "--auto-approve"]);
-    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
-    await expect.poll(() => writes().length, { timeout: 60_000 }).toBe(4);
+    const running = await startStalled();
     running.kill(signal);
     await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("Waiting up to 5 s");
     running.kill(signal);

@@ -5,7 +5,7 @@ import { useWorkspace } from "../support/workspace.ts";
 import { lockRequest, onMachine } from "../unit/ledger/ledger-lock-suite.ts";
 import { lockPlace } from "../unit/ledger/samples.ts";
 
-const { proxy, folder, config, run, start, apply, holdApply } = useWorkspace({
+const { proxy, folder, run, start, apply, holdApply } = useWorkspace({
   files: {
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n",
     "a.glb": "content",
@@ -73,18 +73,4 @@ test("a waiting command continues once the lock is free", async () => {
   expect(await holder.ended).toMatchObject({ code: 0 });
   expect(await waiting.ended).toMatchObject({ code: 0 });
   expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files"]);
-});
-
-test("reconcile waits for lock_wait without the flag", async () => {
-  const lease = await lockElsewhere();
-  await folder.write(config("reconcile: { lock_wait: 2ms }\n"));
-  expect((await run("reconcile")).stderr).toContain("waiting up to 2 ms for the lock");
-  await lease.release();
-});
-
-test("an invalid --lock-timeout is refused before anything is read", async () => {
-  expect(await apply("--lock-timeout", "10")).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('--lock-timeout must be a duration, not "10"'),
-  });
 });

@@ -133,9 +133,3 @@ test.each([["apply", "--auto-approve"], ["reconcile"]])(
     expect(stderr).toContain("[api-key-missing]");
   },
 );
-
-test("uploads get prints the upload key", async () => {
-  const created = JSON.parse((await run("uploads", "create", "--key", "incoming/a.mp4")).stdout);
-  const { stdout } = await run("uploads", "get", created.upload_id);
-  expect(JSON.parse(stdout)).toMatchObject({ upload_id: created.upload_id, upload_key: "incoming/a.mp4" });
-});

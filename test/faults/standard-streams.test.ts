@@ -46,6 +46,9 @@ describe("output whose reader has closed it", () => {
 describe("output to a full disk", () => {
   test.each([
     { name: "no byte fits", line: "$draftsync schema > /dev/full", message: "ENOSPC" },
+    { name: "no byte of --version fits", line: "$draftsync --version > /dev/full", message: "ENOSPC" },
+    { name: "no byte of --help fits", line: "$draftsync --help > /dev/full", message: "ENOSPC" },
+    { name: "no byte of explain fits", line: "$draftsync explain > /dev/full", message: "ENOSPC" },
     { name: "some bytes fit", line: "ulimit -f 2; $draftsync schema > schema.json", message: "EFBIG" },
   ])("is reported in one sentence when $name", async ({ line, message }) => {
     const { code, stderr } = await shell(line);

@@ -94,18 +94,6 @@ describe("publish of a draft whose file was attached before the ledger existed",
     expect(await run("apply", "p.json", "--auto-approve")).toMatchObject(refused);
   });
 
-  test("when the PATCH that adopts it after a 429 is lost", async () => {
-    const throttled = { type: "answer", status: 429, body: "" } as const;
-    proxy.choose = ({ method }) => {
-      if (method === "POST") return throttled;
-      return method === "PATCH" ? { type: "lost" } : undefined;
-    };
-    expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
-    proxy.choose = () => undefined;
-    expect(await apply()).toMatchObject(refused);
-    expect(publishes()).toBe(0);
-  });
-
   test("is excluded when a later run settles the attachment", async () => {
     proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
     expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
@@ -190,14 +178,6 @@ describe("publish of a draft whose file was attached before the ledger existed",
     expect(publishes()).toBe(0);
   });
 
-  test("by a saved plan that found the file itself", async () => {
-    await confirmLedger();
-    await run("plan", "--out", "plan.json");
-    expect(await apply("plan.json")).toMatchObject(refused);
-    expect(await apply("plan.json")).toMatchObject(refused);
-    expect(publishes()).toBe(0);
-  });
-
   test("is excluded after an export and import of the ledger", async () => {
     await apply("--new-ledger");
     await folder.write({ "export.json": (await run("state", "export")).stdout });
@@ -224,25 +204,14 @@ test("every plan format shows the excluded publish and both resolve commands", a
   expect(diagnostics).toHaveLength(1);
 });
 
-describe("resolve for a draft that may be published", () => {
-  test("records the product with --product-id", async () => {
-    await apply("--new-ledger");
-    expect(await resolve()).toMatchObject({ code: 1, stderr: expect.stringContaining("--not-done") });
-    expect(await resolve("--done")).toMatchObject({ code: 1 });
-    expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
-    expect((await run("state", "list")).stdout).not.toContain("maybe published");
-    expect(await apply()).toMatchObject({ code: 0 });
-    expect(publishes()).toBe(0);
-  });
-
-  test("lets the next apply publish with --not-done", async () => {
-    await apply("--new-ledger");
-    const { code, stderr } = await resolve("--not-done");
-    expect(code).toBe(0);
-    expect(stderr).toContain("draft 1 is not published; the next apply publishes it");
-    expect(await apply()).toMatchObject({ code: 0 });
-    expect(publishes()).toBe(1);
-  });
+test("resolve records the product of a draft that may be published", async () => {
+  await apply("--new-ledger");
+  expect(await resolve()).toMatchObject({ code: 1, stderr: expect.stringContaining("--not-done") });
+  expect(await resolve("--done")).toMatchObject({ code: 1 });
+  expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
+  expect((await run("state", "list")).stdout).not.toContain("maybe published");
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect(publishes()).toBe(0);
 });
 
 test("a draft whose product is recorded is not affected by a file attached before the ledger existed", async () => {

@@ -160,7 +160,10 @@ test("a file attached before the ledger existed excludes the publish of its draf
   expect(stderr).toContain("draftsync resolve drafts/1/product --product-id ID");
   expect(products()).toEqual([]);
   expect(proxy.seen).not.toContain("POST /api/products");
-  expect(await run("resolve", "drafts/1/product", "--not-done")).toMatchObject({ code: 0 });
+  expect(await run("resolve", "drafts/1/product", "--not-done")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("draft 1 is not published; the next apply publishes it"),
+  });
   expect(await apply()).toMatchObject({ code: 0 });
   expect(products()).toHaveLength(1);
 });

@@ -56,12 +56,6 @@ describe("reconcile service", () => {
     expect(stderr).not.toContain("Applied:");
   });
 
-  test("starts a run at every interval", async () => {
-    const service = serve(["--interval", "1s"]);
-    await service.line(3);
-    expect(service.lines()[2]).toContain(" ok: nothing to do");
-  });
-
   test("finishes requests in flight on SIGTERM and exits with 0; a second SIGTERM aborts them with 130", async () => {
     const { held, answer } = holdAnswers();
     proxy.choose = () => held;

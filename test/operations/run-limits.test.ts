@@ -161,10 +161,3 @@ test("a limit too small for the next operation exits with 1 and names a limit th
   );
   expect(await apply("--max-calls", "2")).toMatchObject({ code: 0 });
 });
-
-test.each([
-  [["--max-calls", "0"], '--max-calls must be a positive integer, not "0"'],
-  [["--until", "yesterday"], '--until must be a time, not "yesterday"'],
-])("rejects %j before reading anything", async (args, message) => {
-  expect(await apply(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
-});

@@ -33,6 +33,16 @@ const podSchema = z.looseObject({
   containers: z.array(containerSchema),
 });
 
+test.each(["compose", "kubernetes"])(
+  "the Dockerfile of examples/%s is valid, and its last user is not root",
+  (name) => {
+    const text = readText(`examples/${name}/Dockerfile`);
+    expect(validate(text)).toEqual([]);
+    expect(validate(text.replace("WORKDIR /", "WORKDIR ")).map(({ message }) => message)).toHaveLength(1);
+    expect([...text.matchAll(/^USER (.*)/gm)].at(-1)?.[1]).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  },
+);
+
 describe("examples/kubernetes", () => {
   test.each(objects.filter(({ object }) => !foreign.includes(object.apiVersion)))(
     "$object.kind of $path is valid by the Kubernetes schemas and has no unknown field",
@@ -55,13 +65,6 @@ describe("examples/kubernetes", () => {
     expect(text).toContain(from);
     const object = objectSchema.parse(parse(text.replace(from, to)));
     expect(kubernetesFaults(object).join("\n")).toContain(at);
-  });
-
-  test("has a valid Dockerfile whose last user is not root", () => {
-    const text = readText("examples/kubernetes/Dockerfile");
-    expect(validate(text)).toEqual([]);
-    expect(validate(text.replace("WORKDIR /", "WORKDIR ")).map(({ message }) => message)).toHaveLength(1);
-    expect([...text.matchAll(/^USER (.*)/gm)].at(-1)?.[1]).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
   test("lists existing files, each once", () => {

@@ -41,20 +41,29 @@ function expectSoundModule(input: string): void {
   execFileSync(process.execPath, ["--input-type=module", "--check"], { input });
 }
 
+/** Parses a workflow with GitHub's own parser, expects no errors, and returns the names of its jobs. */
+async function jobsOfWorkflow(name: string, content: string): Promise<readonly string[]> {
+  const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await loadWorkflowParser();
+  const { context, value } = parseWorkflow({ name, content }, new NoOperationTraceWriter());
+  expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
+  if (value === undefined) throw new Error("the workflow has no content");
+  const { errors, jobs } = await convertWorkflowTemplate(context, value);
+  expect(errors ?? []).toEqual([]);
+  return jobs.map(({ id }) => String(id));
+}
+
+function expectPinned(workflow: string): void {
+  const uses = [...workflow.matchAll(/uses: (.*)/g)].map(([, action]) => action);
+  expect(uses.length).toBeGreaterThan(1);
+  for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+}
+
 describe("pipeline for GitHub", () => {
   const { permissions, jobs } = workflowSchema.parse(parse(github));
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
   test("is a valid workflow for GitHub's own parser", async () => {
-    const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await loadWorkflowParser();
-    const trace = new NoOperationTraceWriter();
-    const { context, value } = parseWorkflow({ name: "draftsync.yml", content: github }, trace);
-    expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
-    expect(value).toBeDefined();
-    if (value === undefined) return;
-    const template = await convertWorkflowTemplate(context, value);
-    expect(template.errors ?? []).toEqual([]);
-    expect(template.jobs.map(({ id }) => String(id))).toEqual([
+    expect(await jobsOfWorkflow("draftsync.yml", github)).toEqual([
       "validate",
       "plan",
       "apply",
@@ -66,9 +75,7 @@ describe("pipeline for GitHub", () => {
   });
 
   test("pins every action by commit and names its version", () => {
-    const uses = [...github.matchAll(/uses: (.*)/g)].map(([, action]) => action);
-    expect(uses.length).toBeGreaterThan(8);
-    for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    expectPinned(github);
   });
 
   const writing = ["apply", "reconcile", "resolve"];
@@ -140,20 +147,12 @@ describe("release workflow of this repository", () => {
   const release = readText(".github/workflows/release.yml");
 
   test("is a valid workflow for GitHub's own parser and releases only after the tests", async () => {
-    const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await loadWorkflowParser();
-    const trace = new NoOperationTraceWriter();
-    const { context, value } = parseWorkflow({ name: "release.yml", content: release }, trace);
-    expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
-    if (value === undefined) throw new Error("the workflow has no content");
-    const { errors, jobs } = await convertWorkflowTemplate(context, value);
-    expect(errors ?? []).toEqual([]);
-    expect(jobs.map(({ id }) => String(id))).toEqual(["test", "release"]);
+    expect(await jobsOfWorkflow("release.yml", release)).toEqual(["test", "release"]);
     expect(parse(release).jobs.release.needs).toBe("test");
   });
 
   test("pins every action by commit, and only the release job may write", () => {
-    const uses = [...release.matchAll(/uses: (.*)/g)].map(([, action]) => action);
-    for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    expectPinned(release);
     const { permissions, jobs } = parse(release);
     expect(permissions).toEqual({ contents: "read" });
     expect(jobs.test.permissions).toBeUndefined();
