@@ -36,8 +36,8 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
     const place = { draftId: freshId(), kind, fileId: freshId() };
     const path = pathOf(place.draftId);
     const body = document({ file_id: place.fileId, ...first });
-    const answer = await send({ method: "POST", path, body });
-    return { place, path, answer, body, one: `${path}/${place.fileId}` };
+    const response = await send({ method: "POST", path, body });
+    return { place, path, response, body, one: `${path}/${place.fileId}` };
   }
   const heldAt = (draft: number) =>
     sandbox()
@@ -46,9 +46,9 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
       .map(({ draftId, kind: held, fileId, attributes }) => ({ draftId, kind: held, fileId, attributes }));
 
   test(`POST ${collection} — attaches and returns every field, null if it was not sent`, async () => {
-    const { place, answer } = await attach();
+    const { place, response } = await attach();
     const nothing = Object.fromEntries(Object.keys(after).map((name) => [name, null]));
-    expect(answer.json).toEqual({
+    expect(response.json).toEqual({
       data: {
         type: kind,
         id: String(place.fileId),
@@ -86,9 +86,9 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
 
   test(`POST ${collection} — a file that was never uploaded: 422`, async () => {
     const body = document({ file_id: 9_000_000_001_234 });
-    const answer = await send({ method: "POST", path: pathOf(freshId()), body });
-    expect(answer.status).toBe(422);
-    expect(errorsOf(answer)).toMatchObject([
+    const response = await send({ method: "POST", path: pathOf(freshId()), body });
+    expect(response.status).toBe(422);
+    expect(errorsOf(response)).toMatchObject([
       { code: "no-such-file", source: { pointer: "/data/attributes/file_id" } },
     ]);
   });
@@ -98,8 +98,8 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
 
     test(`${name} — sets the sent attributes and keeps the others`, async () => {
       const { place, one } = await attach();
-      const answer = await send({ method, path: one, body: document(change) });
-      expect(answer.json).toEqual({
+      const response = await send({ method, path: one, body: document(change) });
+      expect(response.json).toEqual({
         data: { type: kind, id: String(place.fileId), attributes: { file_id: place.fileId, ...after } },
       });
       expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: { ...first, ...change } }]);
@@ -111,18 +111,22 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
       ["data without attributes", document()],
       ["empty attributes", document({})],
     ])(`${name} — %s changes nothing and returns the resource (the probe)`, async (_, body) => {
-      const { place, one, answer: created } = await attach();
-      const answer = await send({ method, path: one, body });
-      expect(answer.status).toBe(200);
-      expect(answer.json).toEqual(created.json);
+      const { place, one, response: created } = await attach();
+      const response = await send({ method, path: one, body });
+      expect(response.status).toBe(200);
+      expect(response.json).toEqual(created.json);
       expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
     });
 
     test(`${name} — file_id in an update: 422`, async () => {
       const { place, one } = await attach();
-      const answer = await send({ method, path: one, body: document({ ...change, file_id: place.fileId }) });
-      expect(answer.status).toBe(422);
-      expect(errorsOf(answer)).toMatchObject([
+      const response = await send({
+        method,
+        path: one,
+        body: document({ ...change, file_id: place.fileId }),
+      });
+      expect(response.status).toBe(422);
+      expect(errorsOf(response)).toMatchObject([
         { code: "unknown-field", source: { pointer: "/data/attributes/file_id" } },
       ]);
       expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
@@ -130,16 +134,16 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
 
     test(`${name} — a file that is not attached: 404`, async () => {
       const { path } = await attach();
-      const answer = await send({ method, path: `${path}/${freshId()}`, body: document(change) });
-      expect(answer.status).toBe(404);
-      expect(errorsOf(answer)).toMatchObject([{ code: "not-attached", source: { parameter: "id" } }]);
+      const response = await send({ method, path: `${path}/${freshId()}`, body: document(change) });
+      expect(response.status).toBe(404);
+      expect(errorsOf(response)).toMatchObject([{ code: "not-attached", source: { parameter: "id" } }]);
     });
   });
 
   test(`DELETE ${collection}/:id — detaches once and returns no body`, async () => {
     const { place, one, path, body } = await attach();
-    const answer = await send({ method: "DELETE", path: one });
-    expect([answer.status, answer.text]).toEqual([204, ""]);
+    const response = await send({ method: "DELETE", path: one });
+    expect([response.status, response.text]).toEqual([204, ""]);
     expect(heldAt(place.draftId)).toEqual([]);
     expect((await send({ method: "DELETE", path: one })).status).toBe(404);
     expect((await send({ method: "POST", path, body })).status).toBe(201);

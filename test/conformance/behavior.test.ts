@@ -81,11 +81,11 @@ describe.each(STATUSES.flatMap(({ values, ...row }) => values.map((status) => ({
       async ({ name, pair }) => {
         const path = await pair.prepare(send);
         const before = sandbox().state();
-        const answer = await send({ method: pair.method, path, body: pair.example });
-        expect(answer.status).toBe(status);
-        if (status === 204) expect(answer.text).toBe("");
-        else if (pair.method === "DELETE") expect(answer.json).toEqual({ meta: {} });
-        else expect(resourceOf(answer).type).toBe(pair.answers.type);
+        const response = await send({ method: pair.method, path, body: pair.example });
+        expect(response.status).toBe(status);
+        if (status === 204) expect(response.text).toBe("");
+        else if (pair.method === "DELETE") expect(response.json).toEqual({ meta: {} });
+        else expect(resourceOf(response).type).toBe(pair.expected.type);
         if (!name.endsWith("/credentials")) expect(sandbox().state()).not.toEqual(before);
       },
     );
@@ -99,7 +99,7 @@ describe("probe=rejected", () => {
     "$name — an update without attributes: 422; with attributes it works",
     async ({ pair }) => {
       const path = await pair.prepare(send);
-      const bodies = [undefined, {}, { data: { type: pair.answers.type, attributes: {} } }];
+      const bodies = [undefined, {}, { data: { type: pair.expected.type, attributes: {} } }];
       for (const body of bodies) {
         expect((await send({ method: pair.method, path, body })).status).toBe(422);
       }
@@ -157,7 +157,7 @@ describe.each([
     `$name — a second time: ${status}, and the file is attached once`,
     async ({ pair }) => {
       const path = await pair.prepare(send);
-      const body = { data: { type: pair.answers.type, attributes: { file_id: freshId() } } };
+      const body = { data: { type: pair.expected.type, attributes: { file_id: freshId() } } };
       expect((await send({ method: "POST", path, body })).status).toBe(201);
       expect((await send({ method: "POST", path, body })).status).toBe(status);
       const draftId = Number(path.split("/")[3]);
@@ -191,10 +191,10 @@ describe("errors=problem", () => {
 
   test("POST /api/drafts/:draft_id/product_files — problem+json with one pointer per error", async () => {
     const body = { data: { type: "product_file", attributes: { file_id: "5", is_native: 1 } } };
-    const answer = await send({ method: "POST", path: "/api/drafts/5/product_files", body });
-    expect(answer.status).toBe(422);
-    expect(answer.headers["content-type"]).toBe("application/problem+json");
-    expect(answer.json).toMatchObject({
+    const response = await send({ method: "POST", path: "/api/drafts/5/product_files", body });
+    expect(response.status).toBe(422);
+    expect(response.headers["content-type"]).toBe("application/problem+json");
+    expect(response.json).toMatchObject({
       type: "about:blank",
       title: "Unprocessable Entity",
       status: 422,
@@ -209,9 +209,9 @@ describe("errors=problem", () => {
     { method: "GET", path: "/nothing", status: 404 },
     { method: "GET", path: "/api/products", status: 405 },
   ])("$method $path — $status as problem+json", async ({ method, path, status }) => {
-    const answer = await send({ method, path });
-    expect(answer.headers["content-type"]).toBe("application/problem+json");
-    expect(answer.json).toMatchObject({ status });
+    const response = await send({ method, path });
+    expect(response.headers["content-type"]).toBe("application/problem+json");
+    expect(response.json).toMatchObject({ status });
   });
 });
 
@@ -222,30 +222,30 @@ describe("mediaTypes=strict", () => {
   test.each(withBody.map((pair) => ({ name: nameOf(pair), pair })))(
     "$name — Content-Type with a parameter: 415; without a parameter it works",
     async ({ pair }) => {
-      const ask = async (type: string) =>
+      const request = async (type: string) =>
         send({
           method: pair.method,
           path: await pair.prepare(send),
           body: pair.example,
           headers: { "content-type": type },
         });
-      expect((await ask(`${JSON_API}; charset=utf-8`)).status).toBe(415);
-      expect((await ask(JSON_API)).status).toBe(pair.answers.status);
+      expect((await request(`${JSON_API}; charset=utf-8`)).status).toBe(415);
+      expect((await request(JSON_API)).status).toBe(pair.expected.status);
     },
   );
 
   test.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))(
     "$name — Accept with more than the version: 406; with only the version it works",
     async ({ pair }) => {
-      const ask = async (more: string) =>
+      const request = async (more: string) =>
         send({
           method: pair.method,
           path: await pair.prepare(send),
           body: pair.example,
           headers: { accept: `${JSON_API}; com.service.api.version=1${more}` },
         });
-      expect((await ask("; charset=utf-8")).status).toBe(406);
-      expect((await ask("; q=0.5")).status).toBe(pair.answers.status);
+      expect((await request("; charset=utf-8")).status).toBe(406);
+      expect((await request("; q=0.5")).status).toBe(pair.expected.status);
     },
   );
 });

@@ -12,18 +12,18 @@ test("the interface has fifteen method-and-path pairs", () => {
 describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ name, pair }) => {
   const { method, example: body } = pair;
 
-  test(`${name} — returns ${pair.answers.status} with ${pair.answers.type ?? "no body"}`, async () => {
-    const answer = await send({ method, path: await pair.prepare(send), body });
-    expect(answer.status).toBe(pair.answers.status);
-    if (pair.answers.type === null) {
-      expect(answer.text).toBe("");
+  test(`${name} — returns ${pair.expected.status} with ${pair.expected.type ?? "no body"}`, async () => {
+    const response = await send({ method, path: await pair.prepare(send), body });
+    expect(response.status).toBe(pair.expected.status);
+    if (pair.expected.type === null) {
+      expect(response.text).toBe("");
       return;
     }
-    expect(answer.headers["content-type"]).toBe(JSON_API);
-    if (pair.answers.type === "list") {
-      expect(answer.json).toMatchObject({ data: [{ type: "upload", id: expect.any(String) }] });
+    expect(response.headers["content-type"]).toBe(JSON_API);
+    if (pair.expected.type === "list") {
+      expect(response.json).toMatchObject({ data: [{ type: "upload", id: expect.any(String) }] });
     } else {
-      expect(resourceOf(answer).type).toBe(pair.answers.type);
+      expect(resourceOf(response).type).toBe(pair.expected.type);
     }
   });
 
@@ -35,10 +35,10 @@ describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ n
   ])(`${name} — Authorization %s: 401 without an effect`, async (_, authorization) => {
     const path = await pair.prepare(send);
     const before = sandbox().state();
-    const answer = await send({ method, path, body, headers: { authorization } });
-    expect(answer.status).toBe(401);
-    expect(answer.headers["www-authenticate"]).toMatch(/^Token /);
-    expect(errorsOf(answer)).toMatchObject([
+    const response = await send({ method, path, body, headers: { authorization } });
+    expect(response.status).toBe(401);
+    expect(response.headers["www-authenticate"]).toMatch(/^Token /);
+    expect(errorsOf(response)).toMatchObject([
       { status: "401", code: "unauthorized", source: { header: "Authorization" } },
     ]);
     expect(sandbox().state()).toEqual(before);
@@ -54,9 +54,9 @@ describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ n
   ])(`${name} — Accept %s: 406 without an effect`, async (_, accept) => {
     const path = await pair.prepare(send);
     const before = sandbox().state();
-    const answer = await send({ method, path, body, headers: { accept } });
-    expect(answer.status).toBe(406);
-    expect(errorsOf(answer)).toMatchObject([{ status: "406", source: { header: "Accept" } }]);
+    const response = await send({ method, path, body, headers: { accept } });
+    expect(response.status).toBe(406);
+    expect(errorsOf(response)).toMatchObject([{ status: "406", source: { header: "Accept" } }]);
     expect(sandbox().state()).toEqual(before);
   });
 
@@ -65,8 +65,8 @@ describe.each(PAIRS.map((pair) => ({ name: nameOf(pair), pair })))("$name", ({ n
     ["quoted", `${JSON_API}; com.service.api.version="1"`],
     ["among others", `text/html, ${JSON_API}; com.service.api.version=1; q=0.9, */*; q=0.1`],
   ])(`${name} — Accept with the version %s works`, async (_, accept) => {
-    const answer = await send({ method, path: await pair.prepare(send), body, headers: { accept } });
-    expect(answer.status).toBe(pair.answers.status);
+    const response = await send({ method, path: await pair.prepare(send), body, headers: { accept } });
+    expect(response.status).toBe(pair.expected.status);
   });
 });
 
@@ -83,9 +83,9 @@ describe.each(numeric.map((row) => ({ name: nameOf(row.pair), ...row })))(
         const path = pair.path.replace(/:(draft_id|id)/g, (_, at: string) =>
           at === parameter ? wrong : "5",
         );
-        const answer = await send({ method: pair.method, path, body: pair.example });
-        expect(answer.status).toBe(400);
-        expect(errorsOf(answer)).toMatchObject([{ code: "not-a-number", source: { parameter } }]);
+        const response = await send({ method: pair.method, path, body: pair.example });
+        expect(response.status).toBe(400);
+        expect(errorsOf(response)).toMatchObject([{ code: "not-a-number", source: { parameter } }]);
       },
     );
   },
@@ -100,11 +100,11 @@ describe("paths", () => {
   });
 
   test.each(rows)("$method $path — 405 with Allow", async ({ method, path, allowed }) => {
-    const answer = await send({ method, path: path.replace(/:(draft_id|id)/g, String(freshId())) });
-    expect(answer.status).toBe(405);
-    const named = (answer.headers.allow ?? "").split(", ").filter((name) => name !== "HEAD");
+    const response = await send({ method, path: path.replace(/:(draft_id|id)/g, String(freshId())) });
+    expect(response.status).toBe(405);
+    const named = (response.headers.allow ?? "").split(", ").filter((name) => name !== "HEAD");
     expect(named.sort()).toEqual([...allowed].sort());
-    expect(errorsOf(answer)).toMatchObject([{ code: "method-not-allowed" }]);
+    expect(errorsOf(response)).toMatchObject([{ code: "method-not-allowed" }]);
   });
 
   test.each([
@@ -117,13 +117,17 @@ describe("paths", () => {
     "/api/v1/uploads",
     "/uploads",
   ])("GET %s — 404", async (path) => {
-    const answer = await send({ method: "GET", path });
-    expect(answer.status).toBe(404);
-    expect(errorsOf(answer)).toMatchObject([{ code: "no-such-path" }]);
+    const response = await send({ method: "GET", path });
+    expect(response.status).toBe(404);
+    expect(errorsOf(response)).toMatchObject([{ code: "no-such-path" }]);
   });
 
   test("GET /api/unknown — a missing key is reported before an unknown path", async () => {
-    const answer = await send({ method: "GET", path: "/api/unknown", headers: { authorization: undefined } });
-    expect(answer.status).toBe(401);
+    const response = await send({
+      method: "GET",
+      path: "/api/unknown",
+      headers: { authorization: undefined },
+    });
+    expect(response.status).toBe(401);
   });
 });

@@ -42,31 +42,31 @@ describe.each(rows)("$name — $param.name", ({ name, pair, example, param }) =>
     `${row} accepts %j`,
     async (value) => {
       const path = await pair.prepare(send);
-      const answer = await send({ method: pair.method, path, body: withMember(example, steps, value) });
-      expect(answer.status).toBe(pair.answers.status);
+      const response = await send({ method: pair.method, path, body: withMember(example, steps, value) });
+      expect(response.status).toBe(pair.expected.status);
       const [, , attribute] = steps;
-      if (attribute !== undefined) expect(resourceOf(answer).attributes[attribute]).toEqual(value);
+      if (attribute !== undefined) expect(resourceOf(response).attributes[attribute]).toEqual(value);
     },
   );
 
   test.each(WRONG[param.type].map((value) => [value]))(`${row} rejects %j`, async (value) => {
     const path = await pair.prepare(send);
     const before = sandbox().state();
-    const answer = await send({ method: pair.method, path, body: withMember(example, steps, value) });
-    expect(answer.status).toBe(422);
-    expect(pointersOf(answer)).toEqual([pointer(steps)]);
+    const response = await send({ method: pair.method, path, body: withMember(example, steps, value) });
+    expect(response.status).toBe(422);
+    expect(pointersOf(response)).toEqual([pointer(steps)]);
     expect(sandbox().state()).toEqual(before);
   });
 
   test(`${row} may be missing only if it is optional`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(example, steps, undefined);
-    const answer = await send({ method: pair.method, path, body });
+    const response = await send({ method: pair.method, path, body });
     if (param.required === "optional") {
-      expect(answer.status).toBe(pair.answers.status);
+      expect(response.status).toBe(pair.expected.status);
     } else {
-      expect(answer.status).toBe(422);
-      expect(errorsOf(answer)).toMatchObject([
+      expect(response.status).toBe(422);
+      expect(errorsOf(response)).toMatchObject([
         { status: "422", code: "required", source: { pointer: parentPointer(steps) } },
       ]);
     }
@@ -77,9 +77,9 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
   test.each(["", "files", "Product_file", "draft"])(`${name} — data[type] %j: 422`, async (type) => {
     const path = await pair.prepare(send);
     const body = withMember(example, ["data", "type"], type);
-    const answer = await send({ method: pair.method, path, body });
-    expect(answer.status).toBe(422);
-    expect(errorsOf(answer)).toMatchObject([
+    const response = await send({ method: pair.method, path, body });
+    expect(response.status).toBe(422);
+    expect(errorsOf(response)).toMatchObject([
       { code: "wrong-resource-type", source: { pointer: "/data/type" } },
     ]);
   });
@@ -87,9 +87,9 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
   test(`${name} — an unlisted attribute: 422 with its name`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(example, ["data", "attributes", "colour~/x"], "red");
-    const answer = await send({ method: pair.method, path, body });
-    expect(answer.status).toBe(422);
-    expect(errorsOf(answer)).toMatchObject([
+    const response = await send({ method: pair.method, path, body });
+    expect(response.status).toBe(422);
+    expect(errorsOf(response)).toMatchObject([
       { code: "unknown-field", source: { pointer: "/data/attributes/colour~0~1x" } },
     ]);
   });
@@ -97,15 +97,15 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
   test(`${name} — unknown members outside the attributes are ignored`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(withMember(example, ["meta"], { a: 1 }), ["data", "meta"], { b: 2 });
-    expect((await send({ method: pair.method, path, body })).status).toBe(pair.answers.status);
+    expect((await send({ method: pair.method, path, body })).status).toBe(pair.expected.status);
   });
 
   test(`${name} — all violations are returned together`, async () => {
     const path = await pair.prepare(send);
     const body = { data: { type: 5, attributes: { colour: "red", size: 4 }, relationships: 7 } };
-    const answer = await send({ method: pair.method, path, body });
-    expect(answer.status).toBe(422);
-    expect(pointersOf(answer)).toEqual(
+    const response = await send({ method: pair.method, path, body });
+    expect(response.status).toBe(422);
+    expect(pointersOf(response)).toEqual(
       expect.arrayContaining(["/data/type", "/data/attributes/colour", "/data/attributes/size"]),
     );
   });
@@ -116,36 +116,36 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
     ["a form", "application/x-www-form-urlencoded"],
   ])(`${name} — Content-Type %s: 415`, async (_, type) => {
     const path = await pair.prepare(send);
-    const answer = await send({
+    const response = await send({
       method: pair.method,
       path,
       body: example,
       headers: { "content-type": type },
     });
-    expect(answer.status).toBe(415);
-    expect(errorsOf(answer)).toMatchObject([{ source: { header: "Content-Type" } }]);
+    expect(response.status).toBe(415);
+    expect(errorsOf(response)).toMatchObject([{ source: { header: "Content-Type" } }]);
   });
 
   test(`${name} — Content-Type with a parameter works unless mediaTypes is strict`, async () => {
     const path = await pair.prepare(send);
     const headers = { "content-type": `${JSON_API}; charset=utf-8` };
-    const answer = await send({ method: pair.method, path, body: example, headers });
-    expect(answer.status).toBe(pair.answers.status);
+    const response = await send({ method: pair.method, path, body: example, headers });
+    expect(response.status).toBe(pair.expected.status);
   });
 
   test.each(['{"data":', "text", '{"data":{}}x'])(`${name} — %j is not JSON: 400`, async (body) => {
     const path = await pair.prepare(send);
-    const answer = await send({ method: pair.method, path, body });
-    expect(answer.status).toBe(400);
-    expect(errorsOf(answer)).toMatchObject([{ code: "malformed-json" }]);
+    const response = await send({ method: pair.method, path, body });
+    expect(response.status).toBe(400);
+    expect(errorsOf(response)).toMatchObject([{ code: "malformed-json" }]);
   });
 
   test(`${name} — a body over the limit: 413`, async () => {
     const path = await pair.prepare(send);
     const body = withMember(example, ["meta"], "x".repeat(1_048_576));
-    const answer = await send({ method: pair.method, path, body });
-    expect(answer.status).toBe(413);
-    expect(errorsOf(answer)).toMatchObject([{ code: "body-too-large" }]);
+    const response = await send({ method: pair.method, path, body });
+    expect(response.status).toBe(413);
+    expect(errorsOf(response)).toMatchObject([{ code: "body-too-large" }]);
   });
 
   test(`${name} — a chunked body over the limit: 413`, async () => {
@@ -157,8 +157,8 @@ describe.each(withPayload)("$name", ({ name, pair, example }) => {
 
   const dataRequired = pair.payload[0]?.required === "required";
   test(`${name} — no body: ${dataRequired ? "422" : "accepted"}`, async () => {
-    const answer = await send({ method: pair.method, path: await pair.prepare(send) });
-    expect(answer.status).toBe(dataRequired ? 422 : pair.answers.status);
-    if (dataRequired) expect(pointersOf(answer)).toEqual([""]);
+    const response = await send({ method: pair.method, path: await pair.prepare(send) });
+    expect(response.status).toBe(dataRequired ? 422 : pair.expected.status);
+    if (dataRequired) expect(pointersOf(response)).toEqual([""]);
   });
 });

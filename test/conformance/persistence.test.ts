@@ -8,7 +8,7 @@ import Database from "libsql";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
-import { type Answer, call, KEY, resourceOf } from "./support/call.ts";
+import { type ApiResponse, call, KEY, resourceOf } from "./support/call.ts";
 import { startChild } from "./support/child.ts";
 import { makeS3, openSession } from "./support/storage.ts";
 
@@ -24,19 +24,19 @@ beforeEach(() => {
 const open = (options: Partial<SandboxOptions> = {}) =>
   startSandbox({ key: KEY, db, uploadProcessingMs: 0, ...options });
 
-const attach = (base: string, file: number): Promise<Answer> =>
+const attach = (base: string, file: number): Promise<ApiResponse> =>
   call(base, {
     method: "POST",
     path: "/api/drafts/5/product_files",
     body: { data: { type: "product_file", attributes: { file_id: file, file_format: "fbx" } } },
   });
-const publish = (base: string): Promise<Answer> =>
+const publish = (base: string): Promise<ApiResponse> =>
   call(base, {
     method: "POST",
     path: "/api/products",
     body: { data: { type: "product", relationships: { draft: { data: { type: "draft", id: "5" } } } } },
   });
-const register = (base: string, key: string): Promise<Answer> =>
+const register = (base: string, key: string): Promise<ApiResponse> =>
   call(base, {
     method: "POST",
     path: "/api/uploads",
@@ -88,16 +88,16 @@ describe("sandbox database file", () => {
   test("is shared by two processes that write at the same time", async () => {
     const mine = await open();
     const other = await startChild({ key: KEY, db });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, at) => {
         const base = at % 2 === 0 ? mine.url : other.url;
         return Promise.all([attach(base, 100 + Math.floor(at / 2)), publish(base)]);
       }),
     );
-    const attached = answers.map(([answer]) => answer.status);
+    const attached = responses.map(([response]) => response.status);
     expect(attached.filter((status) => status === 201)).toHaveLength(20);
     expect(attached.filter((status) => status === 409)).toHaveLength(20);
-    const products = answers.map(([, answer]) => resourceOf(answer).id);
+    const products = responses.map(([, response]) => resourceOf(response).id);
     expect(new Set(products).size).toBe(40);
     expect(mine.state().attachments).toHaveLength(20);
     expect(mine.state().products).toHaveLength(40);
@@ -105,19 +105,19 @@ describe("sandbox database file", () => {
     await mine.close();
   });
 
-  test("has everything that was answered before a kill, and so has the log", async () => {
+  test("has every acknowledged call after a kill, and so does the log", async () => {
     const log = join(folder, `${count}.ndjson`);
     const child = await startChild({ key: KEY, db, log });
-    const answered: number[] = [];
+    const acknowledged: number[] = [];
     const progress = new EventEmitter();
     const enough = once(progress, "enough");
     const senders = Array.from({ length: 8 }, async (_, sender) => {
       for (let file = 1000 * sender + 1; ; file += 1) {
-        const answer = await attach(child.url, file).catch(() => undefined);
-        if (answer === undefined) return;
-        expect(answer.status).toBe(201);
-        answered.push(file);
-        if (answered.length === 60) progress.emit("enough");
+        const response = await attach(child.url, file).catch(() => undefined);
+        if (response === undefined) return;
+        expect(response.status).toBe(201);
+        acknowledged.push(file);
+        if (acknowledged.length === 60) progress.emit("enough");
       }
     });
     await enough;
@@ -131,7 +131,7 @@ describe("sandbox database file", () => {
       .trimEnd()
       .split("\n")
       .map((line) => Line.parse(JSON.parse(line)).body.data.attributes.file_id);
-    expect(logged).toEqual(expect.arrayContaining(answered));
+    expect(logged).toEqual(expect.arrayContaining(acknowledged));
     const after = await open();
     expect(after.state().attachments.map((held) => held.fileId)).toEqual(expect.arrayContaining(logged));
     await after.close();

@@ -16,10 +16,10 @@ const linkage = (draft: number) => ({ draft: { data: { type: "draft", id: String
 describe("POST /api/products", () => {
   test("POST /api/products — publishes the draft as a product", async () => {
     const draft = freshId();
-    const answer = await send(publication(String(draft)));
-    const product = resourceOf(answer);
-    expect(answer.status).toBe(201);
-    expect(answer.headers.location).toBe(`/api/products/${product.id}`);
+    const response = await send(publication(String(draft)));
+    const product = resourceOf(response);
+    expect(response.status).toBe(201);
+    expect(response.headers.location).toBe(`/api/products/${product.id}`);
     expect(product).toEqual({
       type: "product",
       id: expect.stringMatching(/^9\d{9}$/),
@@ -53,31 +53,31 @@ describe("POST /api/products", () => {
   test.each(["", "abc", "0", "-5", "1.5", "007", "9007199254740993"])(
     "POST /api/products — the invalid draft id %j: 422",
     async (draft) => {
-      const answer = await send(publication(draft));
-      expect(answer.status).toBe(422);
-      expect(pointersOf(answer)).toEqual(["/data/relationships/draft/data/id"]);
+      const response = await send(publication(draft));
+      expect(response.status).toBe(422);
+      expect(pointersOf(response)).toEqual(["/data/relationships/draft/data/id"]);
     },
   );
 
   test("POST /api/products — a relationship to something other than a draft: 422", async () => {
-    const answer = await send({
+    const response = await send({
       method: "POST",
       path: "/api/products",
       body: { data: { type: "product", relationships: { draft: { data: { type: "product", id: "5" } } } } },
     });
-    expect(answer.status).toBe(422);
-    expect(pointersOf(answer)).toEqual(["/data/relationships/draft/data/type"]);
+    expect(response.status).toBe(422);
+    expect(pointersOf(response)).toEqual(["/data/relationships/draft/data/type"]);
   });
 
   test("POST /api/products — an unlisted relationship: 422", async () => {
     const { body } = publication("5");
     const relationships = { ...body.data.relationships, author: { data: null } };
-    const answer = await send({
+    const response = await send({
       method: "POST",
       path: "/api/products",
       body: { data: { ...body.data, relationships } },
     });
-    expect(pointersOf(answer)).toEqual(["/data/relationships/author"]);
+    expect(pointersOf(response)).toEqual(["/data/relationships/author"]);
   });
 });
 
@@ -85,9 +85,9 @@ describe("sandbox with a list of drafts and products", () => {
   const { send: ask } = useSandbox({ drafts: [48213], products: [771200] });
 
   test("POST /api/products — an unlisted draft: 422 with the pointer; a listed draft is published", async () => {
-    const answer = await ask(publication("48214"));
-    expect(answer.status).toBe(422);
-    expect(errorsOf(answer)).toMatchObject([
+    const response = await ask(publication("48214"));
+    expect(response.status).toBe(422);
+    expect(errorsOf(response)).toMatchObject([
       { code: "no-such-draft", source: { pointer: "/data/relationships/draft/data/id" } },
     ]);
     expect((await ask(publication("48213"))).status).toBe(201);
@@ -111,9 +111,9 @@ describe("GET /api/products/:id", () => {
   });
 
   test("GET /api/products/:id — an unknown product: 404", async () => {
-    const answer = await get(9_000_999_999);
-    expect(answer.status).toBe(404);
-    expect(errorsOf(answer)).toMatchObject([{ code: "no-such-product", source: { parameter: "id" } }]);
+    const response = await get(9_000_999_999);
+    expect(response.status).toBe(404);
+    expect(errorsOf(response)).toMatchObject([{ code: "no-such-product", source: { parameter: "id" } }]);
   });
 
   test("GET /api/products/:id — include=draft adds the draft", async () => {
@@ -135,9 +135,9 @@ describe("GET /api/products/:id", () => {
   test.each(["author", "draft,author", "Draft", "draft.files"])(
     "GET /api/products/:id — include=%s names an unknown relation: 400",
     async (include) => {
-      const answer = await get(771200, `?include=${include}`);
-      expect(answer.status).toBe(400);
-      expect(errorsOf(answer)).toMatchObject([
+      const response = await get(771200, `?include=${include}`);
+      expect(response.status).toBe(400);
+      expect(errorsOf(response)).toMatchObject([
         { code: "unknown-relation", source: { parameter: "include" } },
       ]);
     },

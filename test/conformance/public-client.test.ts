@@ -59,15 +59,15 @@ describe("requests of the public Go client", () => {
 
   test("get 422 for a listed attribute of the wrong type", async () => {
     const body = '{"data":{"type":"product_file","attributes":{"file_id":1,"is_native":1,"color":"red"}}}';
-    const answer = await send(post("/api/drafts/1/product_files", body));
-    expect(errorsOf(answer).map(({ status, source }) => [status, source?.pointer])).toEqual([
+    const response = await send(post("/api/drafts/1/product_files", body));
+    expect(errorsOf(response).map(({ status, source }) => [status, source?.pointer])).toEqual([
       ["422", "/data/attributes/is_native"],
     ]);
   });
 
   test("get 415 for a body that is not JSON", async () => {
-    const answer = await send({ ...publish, headers: { "content-type": "text/plain" } });
-    expect(answer.status).toBe(415);
+    const response = await send({ ...publish, headers: { "content-type": "text/plain" } });
+    expect(response.status).toBe(415);
   });
 });
 

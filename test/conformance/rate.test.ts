@@ -38,23 +38,23 @@ describe("rate limit of 3 in a second", () => {
 
   test("counts down in the headers, refuses with Retry-After, and accepts a call after it", async () => {
     const base = sandbox().url;
-    const answers = [
+    const responses = [
       await send(get),
       await call(base, { ...get, headers: { authorization: "Token wrong" } }),
       await call(base, { ...get, path: "/api/nothing" }),
       await send(get),
     ];
-    expect(answers.map((answer) => answer.status)).toEqual([200, 401, 404, 429]);
-    expect(answers.map((answer) => answer.headers["ratelimit-policy"])).toEqual(
+    expect(responses.map((response) => response.status)).toEqual([200, 401, 404, 429]);
+    expect(responses.map((response) => response.headers["ratelimit-policy"])).toEqual(
       Array(4).fill('"arrivals";q=3;w=1'),
     );
-    expect(answers.map((answer) => answer.headers.ratelimit)).toEqual([
+    expect(responses.map((response) => response.headers.ratelimit)).toEqual([
       '"arrivals";r=2',
       '"arrivals";r=1',
       '"arrivals";r=0;t=1',
       '"arrivals";r=0;t=1',
     ]);
-    const [refused] = answers.slice(3);
+    const [refused] = responses.slice(3);
     expect(refused?.headers["content-type"]).toBe(JSON_API);
     expect(refused && errorsOf(refused)).toMatchObject([{ status: "429", code: "too-many-requests" }]);
     expect(refused?.headers["retry-after"]).toBe("1");
@@ -83,8 +83,8 @@ describe("rate limit of 1 in an hour", () => {
 test("a sandbox without a rate limit sends no rate headers", async () => {
   const { startSandbox } = await import("../../src/sandbox/server.ts");
   const sandbox = await startSandbox({ key: KEY });
-  const answer = await call(sandbox.url, get);
+  const response = await call(sandbox.url, get);
   await sandbox.close();
-  expect(answer.status).toBe(200);
-  expect(Object.keys(answer.headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
+  expect(response.status).toBe(200);
+  expect(Object.keys(response.headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
 });

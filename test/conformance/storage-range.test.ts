@@ -24,9 +24,9 @@ describe("GetObject with Range", () => {
     ["bytes=-99", "0123456789", "bytes 0-9/10"],
     ["BYTES=1-2", "12", "bytes 1-2/10"],
   ])("%s returns 206 with the bytes of the range", async (range, text, contentRange) => {
-    const answer = await get(range);
-    expect([answer.status, answer.text]).toEqual([206, text]);
-    expect(answer.headers).toMatchObject({
+    const response = await get(range);
+    expect([response.status, response.text]).toEqual([206, text]);
+    expect(response.headers).toMatchObject({
       "content-range": contentRange,
       "content-length": String(text.length),
       "accept-ranges": "bytes",
@@ -41,16 +41,16 @@ describe("GetObject with Range", () => {
     ["bytes=-0", "digits", "bytes */10"],
     ["bytes=0-", "empty", "bytes */0"],
   ])("%s of %s returns 416", async (range, name, contentRange) => {
-    const answer = await get(range, {}, name);
-    expect([answer.status, codeOf(answer)]).toEqual([416, "InvalidRange"]);
-    expect(answer.headers["content-range"]).toBe(contentRange);
+    const response = await get(range, {}, name);
+    expect([response.status, codeOf(response)]).toEqual([416, "InvalidRange"]);
+    expect(response.headers["content-range"]).toBe(contentRange);
   });
 
   test.each(["bytes=4-2", "bytes=-", "bytes=a-b", "lines=0-1", "bytes=0-1,3-4", "0-1"])(
     "%s is ignored (RFC 9110 §14.2)",
     async (range) => {
-      const answer = await get(range);
-      expect([answer.status, answer.text]).toEqual([200, "0123456789"]);
+      const response = await get(range);
+      expect([response.status, response.text]).toEqual([200, "0123456789"]);
     },
   );
 

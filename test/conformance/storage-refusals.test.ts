@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Answer, call } from "./support/call.ts";
+import { type ApiResponse, call } from "./support/call.ts";
 import { type Credentials, callStorage, codeOf, openSession, type StorageCall } from "./support/storage.ts";
 import { useSandbox } from "./support/use-sandbox.ts";
 
@@ -19,9 +19,9 @@ const put = (changes: Partial<StorageCall> = {}): StorageCall => ({
   ...changes,
 });
 
-function expectRefused(answer: Answer, status: number, code: string): void {
-  expect([answer.status, codeOf(answer)]).toEqual([status, code]);
-  expect(answer.headers["content-type"]).toBe("application/xml");
+function expectRefused(response: ApiResponse, status: number, code: string): void {
+  expect([response.status, codeOf(response)]).toEqual([status, code]);
+  expect(response.headers["content-type"]).toBe("application/xml");
   expect(sandbox().state().objects).toEqual([]);
 }
 
@@ -35,13 +35,13 @@ describe("storage credentials", () => {
     "PutObject with Authorization %s: 403",
     async (authorization) => {
       const headers = { authorization };
-      const answer = await call(session.endpoint, {
+      const response = await call(session.endpoint, {
         method: "PUT",
         path: put().path,
         body: "hello",
         headers,
       });
-      expectRefused(answer, 403, "AccessDenied");
+      expectRefused(response, 403, "AccessDenied");
     },
   );
 
@@ -49,8 +49,8 @@ describe("storage credentials", () => {
     time = START + 600_000;
     expectRefused(await callStorage(session, put()), 400, "ExpiredToken");
     session = await openSession(send);
-    const answer = await callStorage(session, put({ method: "HEAD" }));
-    expect(answer.status).toBe(404);
+    const response = await callStorage(session, put({ method: "HEAD" }));
+    expect(response.status).toBe(404);
   });
 });
 
@@ -100,8 +100,8 @@ describe("unsupported storage requests", () => {
     const begun = await callStorage(session, put({ method: "POST", query: { uploads: "" }, body: "" }));
     const uploadId = /<UploadId>([^<]+)/.exec(begun.text)?.[1] ?? "";
     for (const body of ["<a/>", "text", "<CompleteMultipartUpload/>", "<CompleteMultipartUpload><Part>"]) {
-      const answer = await callStorage(session, put({ method: "POST", query: { uploadId }, body }));
-      expectRefused(answer, 400, "MalformedXML");
+      const response = await callStorage(session, put({ method: "POST", query: { uploadId }, body }));
+      expectRefused(response, 400, "MalformedXML");
     }
   });
 });

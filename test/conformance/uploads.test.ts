@@ -14,9 +14,9 @@ describe("POST /api/uploads/credentials", () => {
   const { send, sandbox } = useSandbox({ now: () => time, credentialsLifetimeMs: 900_000 });
 
   test("POST /api/uploads/credentials — returns session credentials for the sandbox's own storage", async () => {
-    const answer = await send({ method: "POST", path: "/api/uploads/credentials" });
-    expect(answer.status).toBe(201);
-    expect(resourceOf(answer)).toEqual({
+    const response = await send({ method: "POST", path: "/api/uploads/credentials" });
+    expect(response.status).toBe(201);
+    expect(resourceOf(response)).toEqual({
       type: "upload_credential",
       id: expect.any(String),
       attributes: {
@@ -45,8 +45,8 @@ describe("POST /api/uploads/credentials", () => {
   });
 
   test("POST /api/uploads/credentials — a body is ignored", async () => {
-    const answer = await send({ method: "POST", path: "/api/uploads/credentials", body: { data: 5 } });
-    expect(answer.status).toBe(201);
+    const response = await send({ method: "POST", path: "/api/uploads/credentials", body: { data: 5 } });
+    expect(response.status).toBe(201);
   });
 });
 
@@ -127,20 +127,20 @@ describe("GET /api/uploads", () => {
   const { send } = useSandbox();
   const make = async () => resourceOf(await send(upload("incoming/x"))).id;
   const list = (query: string) => send({ method: "GET", path: `/api/uploads${query}` });
-  const idsOf = (answer: Awaited<ReturnType<typeof list>>) =>
-    [...answer.text.matchAll(/"type":"upload","id":"([^"]+)"/g)].map(([, id]) => id);
+  const idsOf = (response: Awaited<ReturnType<typeof list>>) =>
+    [...response.text.matchAll(/"type":"upload","id":"([^"]+)"/g)].map(([, id]) => id);
 
   test("GET /api/uploads/:id — an unknown id: 404", async () => {
-    const answer = await send({ method: "GET", path: "/api/uploads/nothing" });
-    expect(answer.status).toBe(404);
-    expect(errorsOf(answer)).toMatchObject([{ code: "no-such-upload", source: { parameter: "id" } }]);
+    const response = await send({ method: "GET", path: "/api/uploads/nothing" });
+    expect(response.status).toBe(404);
+    expect(errorsOf(response)).toMatchObject([{ code: "no-such-upload", source: { parameter: "id" } }]);
   });
 
   test("GET /api/uploads — returns each existing upload once, in the requested order", async () => {
     const [a, b, c] = [await make(), await make(), await make()];
-    const answer = await list(`?filter[id]=${c},nothing,${a},${c}`);
-    expect(answer.status).toBe(200);
-    expect(idsOf(answer)).toEqual([c, a]);
+    const response = await list(`?filter[id]=${c},nothing,${a},${c}`);
+    expect(response.status).toBe(200);
+    expect(idsOf(response)).toEqual([c, a]);
     expect(idsOf(await list(`?filter%5Bid%5D=${b}%2C${c}`))).toEqual([b, c]);
     expect((await list("?filter[id]=nothing")).json).toEqual({ data: [] });
   });
@@ -152,9 +152,9 @@ describe("GET /api/uploads", () => {
     ["only commas", "?filter[id]=,,"],
     ["51 ids", `?filter[id]=${Array.from({ length: 51 }, (_, at) => at).join(",")}`],
   ])("GET /api/uploads — %s: 400", async (_, query) => {
-    const answer = await list(query);
-    expect(answer.status).toBe(400);
-    expect(errorsOf(answer)).toMatchObject([{ source: { parameter: "filter[id]" } }]);
+    const response = await list(query);
+    expect(response.status).toBe(400);
+    expect(errorsOf(response)).toMatchObject([{ source: { parameter: "filter[id]" } }]);
   });
 
   test("GET /api/uploads — accepts fifty ids", async () => {

@@ -8,7 +8,7 @@ export const KEY = "sandbox-key";
 export const JSON_API = "application/vnd.api+json";
 
 /** A response. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
@@ -36,7 +36,7 @@ function framing(text: string | undefined, headers: Record<string, string | unde
 }
 
 /** Sends one request with the required headers on a new connection. */
-export function call(base: string, { method, path, headers = {}, body }: Call): Promise<Answer> {
+export function call(base: string, { method, path, headers = {}, body }: Call): Promise<ApiResponse> {
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   const all = {
     ...USUAL,
@@ -79,13 +79,13 @@ const Errors = z.object({
 });
 
 /** The JSON:API error objects of a response. */
-export function errorsOf(answer: Answer) {
-  return Errors.parse(answer.json).errors;
+export function errorsOf(response: ApiResponse) {
+  return Errors.parse(response.json).errors;
 }
 
 /** The error pointers of a response. */
-export function pointersOf(answer: Answer): (string | undefined)[] {
-  return errorsOf(answer).map((error) => error.source?.pointer);
+export function pointersOf(response: ApiResponse): (string | undefined)[] {
+  return errorsOf(response).map((error) => error.source?.pointer);
 }
 
 const OneResource = z.object({
@@ -98,6 +98,6 @@ const OneResource = z.object({
 });
 
 /** The resource of a response. */
-export function resourceOf(answer: Answer) {
-  return OneResource.parse(answer.json).data;
+export function resourceOf(response: ApiResponse) {
+  return OneResource.parse(response.json).data;
 }

@@ -1,4 +1,4 @@
-import { type Answer, type Call, resourceOf } from "./call.ts";
+import { type ApiResponse, type Call, resourceOf } from "./call.ts";
 
 /** A row of a payload table of the document. */
 export interface Param {
@@ -17,9 +17,9 @@ export interface Pair {
   /** A body with every param of the table. */
   example?: object;
   /** Status and resource type of the response; `null` for no body, `list` for several resources. */
-  answers: { status: number; type: string | null | "list" };
+  expected: { status: number; type: string | null | "list" };
   /** Creates what the path needs and returns a path that can be used once. */
-  prepare(send: (request: Call) => Promise<Answer>): Promise<string>;
+  prepare(send: (request: Call) => Promise<ApiResponse>): Promise<string>;
 }
 
 let lastId = 1000;
@@ -67,7 +67,7 @@ function filePairs(kind: "product_file" | "promotional_file", fields: Param[], e
     path: `${path}/:id`,
     payload: [...wrapper("optional", "optional"), ...fields],
     example: { data: { type: kind, attributes: example } },
-    answers: { status: 200, type: kind },
+    expected: { status: 200, type: kind },
     prepare: attach,
   });
   return [
@@ -80,7 +80,7 @@ function filePairs(kind: "product_file" | "promotional_file", fields: Param[], e
         ...fields,
       ],
       example: { data: { type: kind, attributes: { file_id: 77, ...example } } },
-      answers: { status: 201, type: kind },
+      expected: { status: 201, type: kind },
       prepare: async () => `/api/drafts/${freshId()}/${kind}s`,
     },
     update("PATCH"),
@@ -89,13 +89,13 @@ function filePairs(kind: "product_file" | "promotional_file", fields: Param[], e
       method: "DELETE",
       path: `${path}/:id`,
       payload: [],
-      answers: { status: 204, type: null },
+      expected: { status: 204, type: null },
       prepare: attach,
     },
   ];
 }
 
-const createUpload = async (send: (request: Call) => Promise<Answer>) => {
+const createUpload = async (send: (request: Call) => Promise<ApiResponse>) => {
   const body = { data: { type: "upload", attributes: { upload_key: "incoming/turntable.mp4" } } };
   return resourceOf(await send({ method: "POST", path: "/api/uploads", body })).id;
 };
@@ -108,7 +108,7 @@ export const PAIRS: Pair[] = [
     method: "POST",
     path: "/api/uploads/credentials",
     payload: [],
-    answers: { status: 201, type: "upload_credential" },
+    expected: { status: 201, type: "upload_credential" },
     prepare: async () => "/api/uploads/credentials",
   },
   {
@@ -119,28 +119,28 @@ export const PAIRS: Pair[] = [
       { name: "data[attributes][upload_key]", type: "string", required: "optional" },
     ],
     example: { data: { type: "upload", attributes: { upload_key: "incoming/turntable.mp4" } } },
-    answers: { status: 201, type: "upload" },
+    expected: { status: 201, type: "upload" },
     prepare: async () => "/api/uploads",
   },
   {
     method: "GET",
     path: "/api/uploads/:id",
     payload: [],
-    answers: { status: 200, type: "upload" },
+    expected: { status: 200, type: "upload" },
     prepare: async (send) => `/api/uploads/${await createUpload(send)}`,
   },
   {
     method: "GET",
     path: "/api/uploads",
     payload: [],
-    answers: { status: 200, type: "list" },
+    expected: { status: 200, type: "list" },
     prepare: async (send) => `/api/uploads?filter[id]=${await createUpload(send)}`,
   },
   {
     method: "GET",
     path: "/api/products/:id",
     payload: [],
-    answers: { status: 200, type: "product" },
+    expected: { status: 200, type: "product" },
     prepare: async () => `/api/products/${freshId()}`,
   },
   {
@@ -158,14 +158,14 @@ export const PAIRS: Pair[] = [
     example: {
       data: { type: "product", relationships: { draft: { data: { type: "draft", id: "48213" } } } },
     },
-    answers: { status: 201, type: "product" },
+    expected: { status: 201, type: "product" },
     prepare: async () => "/api/products",
   },
   {
     method: "POST",
     path: "/api/products/:id/duplicate",
     payload: [],
-    answers: { status: 201, type: "product" },
+    expected: { status: 201, type: "product" },
     prepare: async () => `/api/products/${freshId()}/duplicate`,
   },
 ];

@@ -1,6 +1,6 @@
 import { S3Client } from "@aws-sdk/client-s3";
 import { z } from "zod";
-import { type Answer, type Call, call, resourceOf } from "./call.ts";
+import { type ApiResponse, type Call, call, resourceOf } from "./call.ts";
 
 const Credentials = z.object({
   key_prefix: z.string(),
@@ -17,7 +17,7 @@ const Credentials = z.object({
 export type Credentials = z.infer<typeof Credentials>;
 
 /** Requests storage credentials. */
-export async function openSession(send: (request: Call) => Promise<Answer>): Promise<Credentials> {
+export async function openSession(send: (request: Call) => Promise<ApiResponse>): Promise<Credentials> {
   return Credentials.parse(
     resourceOf(await send({ method: "POST", path: "/api/uploads/credentials" })).attributes,
   );
@@ -48,7 +48,7 @@ export interface StorageCall {
 }
 
 /** Sends a storage request with the access key of a session. The sandbox does not check the signature. */
-export function callStorage(session: Credentials, request: StorageCall): Promise<Answer> {
+export function callStorage(session: Credentials, request: StorageCall): Promise<ApiResponse> {
   const { method, path, query = {}, body } = request;
   const scope = `${session.access_key}/20300101/${session.region}/s3/aws4_request`;
   const headers = {
@@ -63,6 +63,6 @@ export function callStorage(session: Credentials, request: StorageCall): Promise
 }
 
 /** The code of an S3 error, or the whole text if it is not an error. */
-export function codeOf(answer: Answer): string {
-  return /<Error><Code>(\w+)<\/Code>/.exec(answer.text)?.[1] ?? answer.text;
+export function codeOf(response: ApiResponse): string {
+  return /<Error><Code>(\w+)<\/Code>/.exec(response.text)?.[1] ?? response.text;
 }

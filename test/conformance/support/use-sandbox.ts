@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../../src/sandbox/server.ts";
-import { type Answer, type Call, call, KEY } from "./call.ts";
+import { type ApiResponse, type Call, call, KEY } from "./call.ts";
 
 /** A sandbox for the tests of a file or a block: started before them, closed after them. */
 export function useSandbox(options: Partial<SandboxOptions> = {}) {
@@ -17,6 +17,6 @@ export function useSandbox(options: Partial<SandboxOptions> = {}) {
   };
   return {
     sandbox,
-    send: (request: Call): Promise<Answer> => call(sandbox().url, request),
+    send: (request: Call): Promise<ApiResponse> => call(sandbox().url, request),
   };
 }
