@@ -52,7 +52,7 @@ async function startStalled() {
 }
 
 describe.each(["SIGINT", "SIGTERM"] as const)("%s during apply", (signal) => {
-  test("sent once aborts and records calls that a stalled service has not answered after 5 s", async () => {
+  test("aborts and records calls that a stalled service does not answer within 5 s", async () => {
     const running = await startStalled();
     running.kill(signal);
     const { code, stderr } = await running.ended;
@@ -135,7 +135,7 @@ describe("command that has ended while Node waits for a file that can never be r
     return { NODE_OPTIONS: `--require ${join(folder.path, "hang.cjs")}` };
   }
 
-  test("exits at an interrupt", async () => {
+  test("exits at an interrupt although a file can never be read", async () => {
     const running = start(["validate"], await hang());
     await expect.poll(() => running.stdout(), { timeout: 60_000 }).toContain("Valid");
     running.kill("SIGINT");

@@ -49,8 +49,8 @@ function getProduct(config: string, env: Record<string, string> = {}) {
   return draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
 }
 
-describe("certificates", () => {
-  test("of an unknown authority are refused even with NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
+describe("TLS", () => {
+  test("refuses a certificate of an unknown authority even with NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
     for (const env of [{}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }]) {
       const { code, stderr } = await getProduct("draftsync.yaml", env);
       expect(code).toBe(1);
@@ -59,7 +59,7 @@ describe("certificates", () => {
     }
   });
 
-  test("of an authority in service.ca_file or NODE_EXTRA_CA_CERTS are accepted", async () => {
+  test("accepts a certificate of an authority in service.ca_file or NODE_EXTRA_CA_CERTS", async () => {
     const own = await getProduct("trusting.yaml");
     expect([own.code, own.stderr]).toEqual([0, expect.not.stringContaining("error")]);
     const env = { NODE_EXTRA_CA_CERTS: `${folder.path}/certs/own.pem` };
@@ -69,7 +69,7 @@ describe("certificates", () => {
   test.each([
     ["certs/none.pem", "ca-file-invalid"],
     ["certs/gone.pem", "ca-file-unreadable"],
-  ])("in %s are refused as %s", async (file, code) => {
+  ])("refuses the authorities in %s with %s", async (file, code) => {
     const trusting = await folder.read("trusting.yaml");
     await folder.write({ "other.yaml": trusting.replace("certs/own.pem", file) });
     const { stderr } = await getProduct("other.yaml");

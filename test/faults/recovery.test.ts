@@ -132,7 +132,7 @@ describe("ledger removed or replaced during an apply", () => {
     await expectNothingLeft();
   });
 
-  test("lacks the call if it is an older copy, and the outcome is replayed into it once", async () => {
+  test("gets the outcome replayed once if it was replaced by an older copy", async () => {
     await makeLedger();
     await cp(inFolder(".draftsync/state.db"), inFolder("backup.db"));
     const ended = await applyWhile(() => rename(inFolder("backup.db"), inFolder(".draftsync/state.db")));

@@ -113,7 +113,7 @@ describe("reader that does not read", () => {
     expect([lines.filter((each) => each.startsWith("POST ")).length, ahead, furthest]).toEqual([files, 0, 1]);
   });
 
-  test("does not keep a process from exiting on SIGTERM", async () => {
+  test("does not keep the process from exiting on SIGTERM", async () => {
     await folder.write({ "manifests/a.yaml": draft(1, files) });
     const child = startProcess(command, options());
     await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);

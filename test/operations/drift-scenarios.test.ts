@@ -183,7 +183,7 @@ describe("changes made by another client", () => {
     expect(arrivals).toEqual([]);
   });
 
-  test("are reverted by apply; a second apply only probes", async () => {
+  test("are reverted by apply, and a second apply only probes", async () => {
     await changeOutsideDraftsync();
     const { code, stdout } = await run("apply", "--auto-approve", "--json");
     expect(code).toBe(0);

@@ -25,7 +25,7 @@ describe("publish that took effect", () => {
     ["303", { status: 303, headers: { location: "/api/products/1" } }],
     ["403 with an HTML body", { status: 403, ...html }],
     ["451 with a JSON:API error", { status: 451, body: '{"errors":[{"title":"no"}]}' }],
-  ])("is published once by four applies when the service returns %s", async (_name, answer) => {
+  ])("is sent once by four applies when the service returns %s", async (_name, answer) => {
     answerPublishes(answer);
     for (const _apply of [1, 2, 3, 4]) expect((await apply()).code).toBe(4);
     expect(writes()).toEqual(["POST /api/products"]);
