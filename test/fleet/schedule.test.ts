@@ -59,7 +59,7 @@ describe("worker with a clock 30 s ahead during long runs of another worker", ()
 });
 
 describe("workspace whose service never responds", () => {
-  const fleet = useFleet({ names: names.slice(0, 2), every: "1h", more: "deadline: 3s\nslots: 1" });
+  const fleet = useFleet({ names: names.slice(0, 2), every: "1h", more: "deadline: 10s\nslots: 1" });
   const { run, statusOf, until, startWorker, read, write } = fleet;
 
   test("is ended at the deadline and does not affect other workspaces", async () => {
@@ -76,7 +76,7 @@ describe("workspace whose service never responds", () => {
     await until(async () => (await statusOf("basalt")).status === "ok");
     await until(async () => (await statusOf("atlas")).last_run?.error?.code === "run-too-long");
     expect((await run("fleet", "status", "--failing")).stdout).toMatch(
-      /failing +atlas +run-too-long, .*; the run was ended after 3 s, the deadline of fleet\.yaml/,
+      /failing +atlas +run-too-long, .*; the run was ended after 10 s, the deadline of fleet\.yaml/,
     );
     server.closeAllConnections();
     server.close();
