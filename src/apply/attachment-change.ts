@@ -30,20 +30,22 @@ export interface NewFile {
   readonly fileId: number;
   /** A call of this ledger that may have attached the file is in doubt. */
   readonly isInDoubt: boolean;
+  /** The recorded file of a replacement, which is detached afterwards. */
+  readonly replaces: number | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Attaches a file. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
   context: ApplyContext,
-  { change, fileId, isInDoubt, signal }: NewFile,
+  { change, fileId, isInDoubt, replaces, signal }: NewFile,
 ): Promise<ChangeEnd> {
   const target = targetOf(change, fileId);
   const attributes = pickAttributes(target.kind, change.after);
   const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
     type: "attached",
     attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
-    ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
+    ...(replaces === undefined ? {} : { replaces }),
   });
   const budget = context.budget?.operation();
   const result = await runFileOperation(context, {
@@ -145,34 +147,32 @@ export async function updateFile(
 
 /**
  * Gives a recorded file, which an upload turned out to be, to another entry of its list: a file that the ledger has as
- * attached is never attached again. Attributes are sent if any differs.
+ * attached is never attached again. The update also settles an earlier one, or a detach, that is in doubt.
  */
 export async function takeOverFile(
   context: ApplyContext,
-  { change, attachment, signal }: Pick<NewFile, "change" | "signal"> & { attachment: RecordedAttachment },
+  {
+    change,
+    attachment,
+    replaces,
+    signal,
+  }: Pick<NewFile, "change" | "replaces" | "signal"> & { readonly attachment: RecordedAttachment },
 ): Promise<ChangeEnd> {
-  const { fileId, provenance, attributes: known } = attachment;
-  const target = targetOf(change, fileId);
+  const target = targetOf(change, attachment.fileId);
   const all = pickAttributes(target.kind, change.after);
-  const effect = (attributes: Attributes, confirmed = provenance): LedgerEffect => ({
-    type: "attached",
-    attachment: {
-      ...recordOf(context, { change, target, by: "patch", attributes }),
-      provenance: confirmed,
-    },
-    ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
-  });
-  const values = new Map<string, unknown>(Object.entries(known));
-  if (Object.entries(all).every(([name, value]) => values.get(name) === value)) {
-    await context.ledger.record([effect(known)]);
-    return { outcome: "done", fileId };
-  }
   return sendUpdate(context, {
     address: change.address,
     target,
     sent: all,
     all,
-    effect: (answered) => effect({ ...known, ...answered, ...all }, { by: "patch", at: context.clock.now() }),
+    effect: (answered) => {
+      const attributes = { ...attachment.attributes, ...answered, ...all };
+      return {
+        type: "attached",
+        attachment: recordOf(context, { change, target, by: "patch", attributes }),
+        ...(replaces === undefined ? {} : { replaces }),
+      };
+    },
     signal,
   });
 }

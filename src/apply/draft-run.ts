@@ -22,7 +22,7 @@ import {
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
-import { holderOf, type KnownFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
+import { holderOf, type RecordedFiles, sameFileFailure } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -56,8 +56,6 @@ interface Item {
   fileId?: number;
   /** Its file turned out to be attached before. */
   wasAttached?: true;
-  /** The files that were known when its upload ended. */
-  recorded?: ReadonlyMap<string, KnownFile>;
 }
 
 /**
@@ -169,25 +167,41 @@ class DraftRun {
 
   async #upload(item: Item, { after }: CreateChange | ReplaceChange): Promise<ChangeEnd> {
     const end = await this.#tools.uploads.fileIdFor(after);
-    if (end.outcome === "done") {
-      item.fileId = end.fileId;
-      item.recorded = await this.#tools.recorded();
-    }
+    if (end.outcome === "done") item.fileId = end.fileId;
     return end;
   }
 
   /** Attaches a file, unless it is the result of an upload and belongs to another entry. */
-  async #attach({ fileId, recorded }: Item, change: CreateChange | ReplaceChange): Promise<ChangeEnd> {
+  async #attach({ fileId }: Item, change: CreateChange | ReplaceChange): Promise<ChangeEnd> {
     const { address, after } = change;
     const known = fileId ?? after.file_id;
     if (known === undefined) throw new TypeError(`${address} has no file id after its upload`);
-    const holder =
-      recorded === undefined ? undefined : holderOf({ address, fileId: known }, this.#items, recorded);
-    if (holder !== undefined) return sameFileFailure(known, holder);
+    const { context } = this.#tools;
     const { signal } = this.#halt;
-    const { attachment, isInDoubt = false } = recorded?.get(fileName(change, known)) ?? {};
-    if (attachment !== undefined) return takeOverFile(this.#tools.context, { change, attachment, signal });
-    return attachFile(this.#tools.context, { change, fileId: known, isInDoubt, signal });
+    const replaces = this.#replacedBy(change);
+    // The planner has compared a file that the manifest names by its id with the others.
+    if (address === fileName(change, known))
+      return attachFile(context, { change, fileId: known, isInDoubt: false, replaces, signal });
+    const recorded = await this.#tools.recorded();
+    const holder = holderOf({ address, fileId: known }, this.#items, recorded);
+    if (holder !== undefined) return sameFileFailure(known, holder);
+    const { attachment, isInDoubt = false } = recorded.get(fileName(change, known)) ?? {};
+    if (attachment !== undefined) return takeOverFile(context, { change, attachment, replaces, signal });
+    return attachFile(context, { change, fileId: known, isInDoubt, replaces, signal });
+  }
+
+  /** The file that a replacement leaves to be detached, unless another entry takes it over. */
+  #replacedBy(change: CreateChange | ReplaceChange): number | undefined {
+    if (change.action !== "replace") return undefined;
+    const { file_id: fileId } = change.before;
+    const isTakenOver = this.#items.some(
+      (item) =>
+        item.change !== change &&
+        item.fileId === fileId &&
+        parentOf(item.change) === parentOf(change) &&
+        item.stages.includes("attach"),
+    );
+    return isTakenOver ? undefined : fileId;
   }
 
   /** Detaches a file, unless this run has just attached it for another entry. */
@@ -210,6 +224,11 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
       stops: "operation",
     },
   };
+}
+
+/** The list of an attachment: `drafts/48213/product_files`. */
+function parentOf({ address }: Change): string {
+  return address.split("/", 3).join("/");
 }
 
 function fileName({ address }: Change, fileId: number): string {

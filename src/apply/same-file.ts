@@ -15,7 +15,7 @@ export interface KnownFile {
   readonly isInDoubt?: true;
 }
 
-/** Known files by their paths at the service. Read once, when the first upload of a run has ended. */
+/** Known files by their paths at the service. Read once, when a run first attaches an uploaded file. */
 export type RecordedFiles = () => Promise<ReadonlyMap<string, KnownFile>>;
 
 /** See {@link RecordedFiles}. */
@@ -55,13 +55,16 @@ export function holderOf(
   const parsed = parseAddress(address);
   if (parsed?.type !== "attachment") return undefined;
   const { draftId, kind } = parsed;
+  const isKnown = others.some(
+    ({ change }) => change.address === address && plannedFile(change) !== undefined,
+  );
   const sameList = others.filter(({ change }) => {
     const other = parseAddress(change.address);
     return other?.type === "attachment" && other.kind === kind;
   });
   const first = sameList.find(
     ({ change, fileId: known = plannedFile(change) }) =>
-      known === fileId && change.action !== "delete" && isBefore(change, address),
+      known === fileId && change.action !== "delete" && isBefore(change, address, isKnown),
   );
   if (first !== undefined) return first.change.address;
   const at = recorded.get(fileResource({ draftId, kind, fileId }))?.address;
@@ -88,9 +91,10 @@ export function sameFileFailure(fileId: number, holder: string): ChangeEnd {
 }
 
 /** A file that is named by its id, or whose upload ended in an earlier run, comes before uploads of this run. */
-function isBefore(change: Change, address: string): boolean {
-  const isKnown = change.after !== null && "file_id" in change.after;
-  return change.address !== address && (isKnown || change.address < address);
+function isBefore(change: Change, address: string, isKnown: boolean): boolean {
+  if (change.address === address) return false;
+  const isOtherKnown = plannedFile(change) !== undefined;
+  return isOtherKnown === isKnown ? change.address < address : isOtherKnown;
 }
 
 /** The file that a change attaches or keeps, when the plan knows it. */

@@ -103,6 +103,7 @@ type NotSentReason = Extract<Exchange, { type: "not_sent" }>["reason"];
 
 function assessNotSent(reason: NotSentReason, error: Error | undefined): Assessment<never> {
   if (reason === "interrupted") return { evidence: { type: "unreachable" }, code: "aborted" };
+  if (reason === "late") return { evidence: { type: "unreachable" }, code: "rate-limiter-unavailable" };
   const code = reason === "failed" ? codeOfConnectError(error) : "connect-timeout";
   const type = code === "certificate-invalid" ? "certificate" : "unreachable";
   return { evidence: { type }, code, detail: error === undefined ? undefined : describeError(error) };

@@ -34,8 +34,8 @@ const sentences = {
       "`draftsync state export > ledger.json` and `draftsync state import ledger.json --state NEW`, and use that ledger.",
   },
   "rate-limiter-unavailable": {
-    what: "the call was not sent: its rate reservation could not be stored",
-    hint: "Make sure that the ledger, or the database of service.rate.shared, can be written. Then run the command again.",
+    what: "the call was not sent: its rate reservation could not be stored in time",
+    hint: "Make sure that the ledger, or the database of service.rate.shared, can be written and responds quickly. Then run the command again.",
   },
   "call-budget-exhausted": {
     what: "the call was not sent: the budget of calls is used up",

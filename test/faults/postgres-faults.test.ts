@@ -31,7 +31,7 @@ function blockProcess(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-const isCommit = ({ type, text }: ClientMessage) => type === "Q" && text.endsWith("; commit");
+const isCommit = ({ type, text }: ClientMessage) => type === "Q" && text === "commit";
 const isBegin = ({ type, text }: ClientMessage) => type === "Q" && text.startsWith("begin");
 const isInsert = ({ type, text }: ClientMessage) => type === "P" && text.startsWith("insert");
 
@@ -122,7 +122,7 @@ async function startSlowServer(): Promise<pg.Client> {
 /** Kills the server process of the running commit; the server ends all other processes and recovers. */
 async function crashAtCommit(client: pg.Client): Promise<void> {
   const committing =
-    "select pid from pg_stat_activity where application_name = 'draftsync' and query like '%; commit'";
+    "select pid from pg_stat_activity where application_name = 'draftsync' and query = 'commit'";
   for (;;) {
     const { rows } = await client.query<{ pid: number }>(`${committing} and state = 'active'`);
     const [found] = rows;
@@ -142,6 +142,27 @@ describe("PostgreSQL crash that loses a commit", () => {
     await asked.connect();
     onTestFinished(() => asked.end());
     expect((await asked.query("select id from crash.operations")).rows).toEqual([{ id: "op" }]);
+  });
+});
+
+describe("the marks of commits", () => {
+  test("are one row a connection, however many transactions it commits", async () => {
+    const location = freshSchema();
+    const ledger = await openForTest(location);
+    for (let id = 1; id <= 50; id += 1) await ledger.record([attached(id)]);
+    const marks = await askServer(`select connection from ${schemaOf(location)}.commits`);
+    expect(marks.length).toBeLessThanOrEqual(4);
+  });
+
+  test("that the server refuses are a failure of the ledger, not a commit in doubt", async () => {
+    const location = freshSchema();
+    const ledger = await openForTest(location);
+    const full = "raise exception using errcode = 'disk_full', message = 'no space'";
+    await askServer(`
+      create function ${schemaOf(location)}.refuse() returns trigger language plpgsql as $$ begin ${full}; end $$;
+      create trigger refuse before insert or update on ${schemaOf(location)}.commits
+        for each row execute function ${schemaOf(location)}.refuse()`);
+    await expect(ledger.record([attached(1)])).rejects.toMatchObject({ code: "ledger-disk-full" });
   });
 });
 

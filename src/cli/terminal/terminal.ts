@@ -106,6 +106,8 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
       const lines = createInterface({ input: process.stdin, output: stderr });
       const ended = new AbortController();
       lines.once("close", () => ended.abort());
+      // In raw mode, Ctrl-C reaches only the reader of the line.
+      lines.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
       try {
         return await lines.question(question, { signal: AbortSignal.any([signal, ended.signal]) });
       } catch {

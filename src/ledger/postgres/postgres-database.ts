@@ -140,7 +140,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     const found = await sql`select 1 from pg_namespace where nspname = ${this.#schema}`.execute(queries);
     // Asked first: `if not exists` needs the right to create one even where there is one.
     if (found.rows.length === 0) await queries.schema.createSchema(this.#schema).execute();
-    await sql.raw(createCommits).execute(queries);
+    for (const statement of createCommits) await sql.raw(statement).execute(queries);
   }
 
   async close(): Promise<void> {

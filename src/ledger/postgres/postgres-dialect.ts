@@ -52,8 +52,10 @@ export interface CommitMark {
 }
 
 /** Makes the table of {@link CommitMark}s. */
-export const createCommits =
-  "create table commits (connection text primary key, number bigint not null, at timestamptz not null)";
+export const createCommits = [
+  "create table commits (connection text primary key, number bigint not null, at timestamptz not null)",
+  "create index commits_by_time on commits (at)",
+];
 
 /** Thrown when a transaction was to be committed and no response came. It is stored if `mark` is in the table `commits`. */
 export class CommitInDoubt extends Error {
@@ -82,6 +84,8 @@ class LedgerPostgresDriver implements Driver {
   readonly #pool: pg.Pool;
   readonly #schema: string;
   readonly #connectMs: () => number | undefined;
+  /** The last mark of each connection of the pool. */
+  readonly #marks = new WeakMap<pg.PoolClient, CommitMark>();
 
   constructor({ pool, schema, connectMs }: DialectOptions) {
     this.#pool = pool;
@@ -114,12 +118,17 @@ class LedgerPostgresDriver implements Driver {
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     const own = ownOf(connection);
     if (!own.writes) return void (await own.script("commit"));
-    const mark = { connection: own.id, number: own.commits + 1 };
-    own.commits = mark.number;
+    const { connection: id = randomUUID(), number = 0 } = this.#marks.get(own.client) ?? {};
+    const mark = { connection: id, number: number + 1 };
+    this.#marks.set(own.client, mark);
+    // On its own: a server that refuses it has committed nothing.
+    await own.script(leaveMark(mark));
     try {
-      await own.script(`${leaveMark(mark)}; commit`);
+      const [result] = await own.script("commit");
+      // PostgreSQL answers so to the commit of a transaction in which a statement had failed.
+      if (result?.command !== "COMMIT") throw new LedgerError("ledger-failed", "The change was rolled back.");
     } catch (error) {
-      if (isRefusal(error)) throw error;
+      if (error instanceof LedgerError || isRefusal(error)) throw error;
       own.lost = true;
       throw new CommitInDoubt(mark, error);
     }
@@ -171,30 +180,26 @@ class LedgerPostgresDriver implements Driver {
 }
 
 class LedgerPostgresConnection implements DatabaseConnection {
-  /** Of its {@link CommitMark}s. */
-  readonly id = randomUUID();
-  /** How many writing transactions were to be committed. */
-  commits = 0;
   /** Whether the transaction under way may write. */
   writes = false;
   /** How long an answer is waited for, milliseconds; `undefined`: as long as the pool allows. */
   answerTimeout: number | undefined;
   /** Whether the connection is unusable. */
   lost = false;
-  readonly #client: pg.PoolClient;
+  readonly client: pg.PoolClient;
   readonly #onError = () => {
     this.lost = true;
   };
 
   constructor(client: pg.PoolClient) {
-    this.#client = client;
+    this.client = client;
     client.on("error", this.#onError);
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     const values = parameters.map(storable);
     const { rows, rowCount } = await this.#watch(
-      this.#client.query<Row & pg.QueryResultRow>({ ...this.#limit(), text: sql, values }),
+      this.client.query<Row & pg.QueryResultRow>({ ...this.#limit(), text: sql, values }),
     );
     return { rows, ...(rowCount === null ? {} : { numAffectedRows: BigInt(rowCount) }) };
   }
@@ -202,14 +207,14 @@ class LedgerPostgresConnection implements DatabaseConnection {
   /** Statements without parameters, in one round trip. */
   async script(text: string): Promise<readonly pg.QueryResult[]> {
     const results: pg.QueryResult | pg.QueryResult[] = await this.#watch(
-      this.#client.query({ ...this.#limit(), text }),
+      this.client.query({ ...this.#limit(), text }),
     );
     return Array.isArray(results) ? results : [results];
   }
 
   release(): void {
-    this.#client.off("error", this.#onError);
-    this.#client.release(this.lost);
+    this.client.off("error", this.#onError);
+    this.client.release(this.lost);
   }
 
   // biome-ignore lint/correctness/useYield: part of Kysely's interface, and the ledger reads no table bit by bit.
@@ -231,9 +236,9 @@ class LedgerPostgresConnection implements DatabaseConnection {
   }
 }
 
-/** The first mark of a connection removes those of connections that are long gone. */
+/** The first mark of a connection removes those of connections that ended long ago. */
 function leaveMark({ connection, number }: CommitMark): string {
-  const old = "delete from commits where at < clock_timestamp() - interval '7 days'; ";
+  const old = "delete from commits where at < clock_timestamp() - interval '1 day'; ";
   return `${number === 1 ? old : ""}insert into commits values ('${connection}', ${number}, clock_timestamp())
     on conflict (connection) do update set number = excluded.number, at = excluded.at`;
 }

@@ -32,7 +32,7 @@ native.databaseExecSync = function (text) {
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function (...args) {
   const text = typeof args[0] === "string" ? args[0] : args[0]?.text;
-  if (!text?.endsWith("; commit") || !isLast()) return query.apply(this, args);
+  if (text !== "commit" || !isLast()) return query.apply(this, args);
   if (when === "before") die();
   const committed = query.apply(this, args);
   // The callback runs when the bytes are handed to the system; the server may or may not receive them.

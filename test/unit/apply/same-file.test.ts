@@ -142,34 +142,87 @@ describe("the upload of a new entry that returns a recorded file", () => {
   const entry = (key: string, renderer: string) =>
     `draft: 2\nproduct_files: [{ upload_key: in/${key}, renderer: ${renderer} }]\n`;
 
-  beforeEach(async () => {
+  let uploads = 0;
+  /** Answers the registrations of uploads with these files. */
+  function answerUploads(fileOf: (uploadKey: string) => number): void {
     world.proxy.choose = ({ method, path, body }) => {
       if (method !== "POST" || path !== "/api/uploads") return undefined;
-      const attributes = { ...JSON.parse(body).data.attributes, status: "success", file_id: 10 };
-      const data = { id: attributes.upload_key, type: "upload", attributes };
+      const { upload_key } = JSON.parse(body).data.attributes;
+      const attributes = { upload_key, status: "success", file_id: fileOf(upload_key) };
+      uploads += 1;
+      const data = { id: `upload-${uploads}`, type: "upload", attributes };
       const headers = { "content-type": "application/vnd.api+json" };
       return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
     };
+  }
+
+  beforeEach(async () => {
+    answerUploads(() => 10);
     await world.write(entry("a", "arnold"));
     await world.apply();
     world.requests();
   });
 
-  test.each([
-    { name: "attaches nothing a second time", renderer: "arnold", calls: [] },
-    {
-      name: "sends the attributes that differ",
-      renderer: "vray",
-      calls: ["PATCH /api/drafts/2/product_files/10"],
-    },
-  ])("$name", async ({ renderer, calls }) => {
+  const productsOfDraft = () => world.sandbox.state().products.filter(({ draftId }) => draftId === 2);
+
+  test.each(["arnold", "vray"])("updates the file to %s and attaches nothing", async (renderer) => {
     await world.write(entry("b", renderer));
     expect((await world.apply()).totals).toMatchObject({ done: 2, failed: 0 });
+    const calls = ["PATCH /api/drafts/2/product_files/10"];
     expect(world.requests().filter((request) => request.includes("/drafts/2/"))).toEqual(calls);
     const [attachment] = (await world.ledger.load()).attachments.filter(({ draftId }) => draftId === 2);
     expect(attachment).toMatchObject({
       address: "drafts/2/product_files/upload_key:in/b",
       attributes: { renderer },
+    });
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("publishes nothing when a detach in doubt has removed the file", async () => {
+    const { choose } = world.proxy;
+    world.proxy.choose = (request) =>
+      request.method === "DELETE"
+        ? { type: "answer-lost" }
+        : request.method === "PATCH"
+          ? { type: "lost" }
+          : choose(request);
+    await world.write("draft: 2\nproduct_files: []\n");
+    expect((await world.apply()).totals).toMatchObject({ in_doubt: 1 });
+    world.proxy.choose = choose;
+    await world.write(`${entry("b", "arnold")}publish: true\n`);
+    await world.apply();
+    expect(productsOfDraft()).toEqual([]);
+    await world.apply();
+    expect(productsOfDraft()).toHaveLength(1);
+    expect(world.sandbox.state().attachments).toContainEqual(
+      expect.objectContaining({ draftId: 2, fileId: 10 }),
+    );
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("keeps the file from the replacement that it takes it over from", async () => {
+    const list = (...entries: string[]) => `draft: 3\nproduct_files: [${entries.join(", ")}]\n`;
+    const replaced = "{ source: ../x.glb, renderer: arnold }";
+    answerUploads(() => 11);
+    await world.write(list(replaced), { "x.glb": "first" });
+    await world.apply();
+    answerUploads((key) => (key === "in/b" ? 11 : 12));
+    await world.write(list(replaced, "{ upload_key: in/b, renderer: arnold }"), { "x.glb": "second" });
+    const address = "drafts/3/product_files/upload_key:in/b";
+    const { choose } = world.proxy;
+    const isTakenOver = async () => {
+      const { attachments } = await world.ledger.load();
+      return attachments.some((attachment) => attachment.address === address);
+    };
+    // The new file of the replacement is attached last.
+    world.proxy.choose = (request) =>
+      request.method === "POST" && request.path.endsWith("/product_files")
+        ? { type: "answer-held", until: expect.poll(isTakenOver).toBe(true) }
+        : choose(request);
+    await world.apply();
+    const { attachments } = await world.ledger.load();
+    expect(attachments.find(({ draftId, fileId }) => draftId === 3 && fileId === 11)).toMatchObject({
+      address,
     });
     expect((await world.plan()).changes).toEqual([]);
   });
