@@ -22,7 +22,7 @@ import {
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
-import { holderOf, type RecordedFiles, sameFileFailure } from "./same-file.ts";
+import { holderOf, type KnownFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -54,6 +54,8 @@ interface Item {
   readonly stages: readonly Stage[];
   /** Once its upload has ended. */
   fileId?: number;
+  /** The files that were known when its upload ended. */
+  recorded?: ReadonlyMap<string, KnownFile>;
   /** Its file turned out to be attached before. */
   wasAttached?: true;
 }
@@ -167,14 +169,18 @@ class DraftRun {
 
   async #upload(item: Item, { after }: CreateChange | ReplaceChange): Promise<ChangeEnd> {
     const end = await this.#tools.uploads.fileIdFor(after);
-    if (end.outcome === "done") item.fileId = end.fileId;
+    if (end.outcome === "done") {
+      item.fileId = end.fileId;
+      // Read before the attach stage begins, so that its calls start in the order of the plan.
+      item.recorded = await this.#tools.recorded();
+    }
     return end;
   }
 
   /** Attaches a file, unless it is the result of an upload and belongs to another entry. */
-  async #attach({ fileId }: Item, change: CreateChange | ReplaceChange): Promise<ChangeEnd> {
+  async #attach(item: Item, change: CreateChange | ReplaceChange): Promise<ChangeEnd> {
     const { address, after } = change;
-    const known = fileId ?? after.file_id;
+    const known = item.fileId ?? after.file_id;
     if (known === undefined) throw new TypeError(`${address} has no file id after its upload`);
     const { context } = this.#tools;
     const { signal } = this.#halt;
@@ -182,7 +188,7 @@ class DraftRun {
     // The planner has compared a file that the manifest names by its id with the others.
     if (address === fileName(change, known))
       return attachFile(context, { change, fileId: known, isInDoubt: false, replaces, signal });
-    const recorded = await this.#tools.recorded();
+    const recorded = item.recorded ?? (await this.#tools.recorded());
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { attachment, isInDoubt = false } = recorded.get(fileName(change, known)) ?? {};

@@ -125,7 +125,8 @@ describe("call whose first byte is due more than 5 s after its reservation", () 
     });
     const result = await service.detach(target, write());
     expect(reserved).toBe(5);
-    expect(result).toMatchObject({ outcome: "not_sent", attempts: 3, failure: { code: "connect-timeout" } });
+    const failure = { code: "rate-limiter-unavailable" };
+    expect(result).toMatchObject({ outcome: "not_sent", attempts: 3, failure });
     expect(server.requests).toEqual([]);
   });
 });
