@@ -200,13 +200,13 @@ class DraftRun {
   #replacedBy(change: CreateChange | ReplaceChange): number | undefined {
     if (change.action !== "replace") return undefined;
     const { file_id: fileId } = change.before;
-    const isTakenOver = this.#items.some(
-      (item) =>
-        item.change !== change &&
-        item.fileId === fileId &&
-        parentOf(item.change) === parentOf(change) &&
-        item.stages.includes("attach"),
-    );
+    if (fileId === undefined) return undefined;
+    // A continued plan knows the file of an entry whose upload ended in an earlier run.
+    const isTakenOver = this.#items.some(({ change: other, fileId: uploaded }) => {
+      if (other === change || (other.action !== "create" && other.action !== "replace")) return false;
+      const file = uploaded ?? other.after.file_id;
+      return file !== undefined && fileName(other, file) === fileName(change, fileId);
+    });
     return isTakenOver ? undefined : fileId;
   }
 
@@ -230,11 +230,6 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
       stops: "operation",
     },
   };
-}
-
-/** The list of an attachment: `drafts/48213/product_files`. */
-function parentOf({ address }: Change): string {
-  return address.split("/", 3).join("/");
 }
 
 function fileName({ address }: Change, fileId: number): string {

@@ -15,7 +15,7 @@ export interface KnownFile {
   readonly isInDoubt?: true;
 }
 
-/** Known files by their paths at the service. Read once, when a run first attaches an uploaded file. */
+/** Known files by their paths at the service. Read once, when a run first needs them. */
 export type RecordedFiles = () => Promise<ReadonlyMap<string, KnownFile>>;
 
 /** See {@link RecordedFiles}. */
