@@ -1,28 +1,33 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
-const list = (...keys: string[]) =>
-  `draft: 1\nproduct_files: [${keys.map((key) => `{ upload_key: ${key}, renderer: r${key} }`).join(", ")}]\n`;
-const { sandbox, proxy, folder, confirmLedger, run, apply } = useWorkspace({
-  files: { "manifests/a.yaml": list("a") },
-});
+const list = (...entries: string[]) => `draft: 1\nproduct_files: [${entries.join(", ")}]\n`;
+const byKey = (key: string) => `{ upload_key: ${key}, renderer: r${key} }`;
+const source = "{ source: ../x.glb, renderer: rx }";
+const { sandbox, proxy, folder, arrivals, confirmLedger, run, apply } = useWorkspace({ files: {} });
 
-test("a continued plan attaches no uploaded file that another entry has, and publishes nothing", async () => {
-  // The service has every key as the same file.
+/** The file that the service has for an upload key. */
+let fileOf: (uploadKey: string) => number;
+let uploads = 0;
+
+beforeEach(() => {
   proxy.choose = ({ method, path, body }) => {
     if (method !== "POST" || path !== "/api/uploads") return undefined;
     const { upload_key } = JSON.parse(body).data.attributes;
-    const data = {
-      id: `u-${upload_key}`,
-      type: "upload",
-      attributes: { upload_key, status: "success", file_id: 50 },
-    };
+    uploads += 1;
+    const attributes = { upload_key, status: "success", file_id: fileOf(upload_key) };
+    const data = { id: `u-${uploads}`, type: "upload", attributes };
     const headers = { "content-type": "application/vnd.api+json" };
     return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
   };
+});
+
+test("a continued plan attaches no uploaded file that another entry has, and publishes nothing", async () => {
+  fileOf = () => 50;
+  await folder.write({ "manifests/a.yaml": list(byKey("a")) });
   await apply();
   await confirmLedger();
-  await folder.write({ "manifests/a.yaml": `${list("a", "b")}publish: true\n` });
+  await folder.write({ "manifests/a.yaml": `${list(byKey("a"), byKey("b"))}publish: true\n` });
   await run("plan", "--out", "plan.json");
   expect((await apply("plan.json", "--max-calls", "1")).code).toBe(7);
   expect(await apply("plan.json")).toMatchObject({
@@ -31,4 +36,31 @@ test("a continued plan attaches no uploaded file that another entry has, and pub
   });
   expect(sandbox.state().products).toEqual([]);
   expect(sandbox.state().attachments).toMatchObject([{ fileId: 50, attributes: { renderer: "ra" } }]);
+});
+
+test("a continued plan keeps the old file of a replacement for the entry that takes it over", async () => {
+  fileOf = () => 11;
+  await folder.write({ "manifests/a.yaml": list(source), "x.glb": "first" });
+  await apply();
+  await confirmLedger();
+  fileOf = (key) => (key === "b" ? 11 : 12);
+  await folder.write({ "manifests/a.yaml": list(source, byKey("b")), "x.glb": "second" });
+  await run("plan", "--out", "plan.json");
+  // The first run ends after the uploads. In the second, the new file of the replacement is attached last.
+  expect((await apply("plan.json", "--max-calls", "3")).code).toBe(7);
+  arrivals.length = 0;
+  const { choose } = proxy;
+  const isTakenOver = () => arrivals.some(({ method }) => method === "PATCH");
+  proxy.choose = (request) =>
+    request.method === "POST" && request.path.endsWith("/product_files")
+      ? { type: "answer-held", until: expect.poll(isTakenOver, { timeout: 10_000 }).toBe(true) }
+      : choose(request);
+  expect((await apply("plan.json")).code).toBe(0);
+  expect(arrivals.map(({ method }) => method).sort()).toEqual(["PATCH", "POST"]);
+  const files = sandbox.state().attachments.map(({ fileId, attributes }) => [fileId, attributes.renderer]);
+  expect(files.sort()).toEqual([
+    [11, "rb"],
+    [12, "rx"],
+  ]);
+  expect((await run("plan")).stdout).toContain("No changes");
 });
