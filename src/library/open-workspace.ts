@@ -111,17 +111,19 @@ export interface Workspace {
 
 /** Opens the workspace of a config. Throws a `DraftsyncError` when the config is missing or invalid. */
 export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
+  checkOptions("openWorkspace", options);
   const { config: file, env = process.env, onNote = () => {} } = options;
   const cwd = resolve(options.cwd ?? ".");
   const config = await loadConfig({ cwd, env, flags: file === undefined ? {} : { config: file } });
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   const run = async <T>(
+    method: "plan" | "apply" | "drift",
     given: WorkOptions,
     work: (workspace: OpenedWorkspace, emit: EventSink) => Promise<T>,
   ): Promise<T> => {
     if (closing.signal.aborted) throw new TypeError("the workspace is closed");
-    checkOptions(given);
+    checkOptions(method, given);
     const handler = guard(given.onEvent);
     const signals = given.signal === undefined ? [closing.signal] : [closing.signal, given.signal];
     const cli = makeQuietCli({ cwd, env, signal: AbortSignal.any(signals), onNote });
@@ -134,19 +136,19 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   };
   return {
     plan: async (given = {}) =>
-      run(given, async (workspace, emit) => {
+      run("plan", given, async (workspace, emit) => {
         const { targets = [] } = given;
         const request = { targets, refresh: refreshModeOf(given, config), emit };
         return (await makePlan(workspace, request)).plan;
       }),
     apply: async (plan, given = {}) =>
-      run(given, (workspace, emit) =>
+      run("apply", given, (workspace, emit) =>
         withLock(workspace, { command: "apply", waitMs: given.lockTimeout }, () =>
           apply(workspace, { plan, given, emit }),
         ),
       ),
     drift: async (given = {}) =>
-      run(given, async (workspace, emit) => {
+      run("drift", given, async (workspace, emit) => {
         const { targets = [], refresh = "budget", probe } = given;
         const attachments = probe ? "probe" : undefined;
         const compared = await compareWithService(workspace, { targets, refresh, attachments, emit });
@@ -160,23 +162,45 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   };
 }
 
-/** Checks what TypeScript would: with NaN as a limit, the work would have none. */
-const optionsSchema = z.looseObject({
-  targets: z.array(z.string()).min(1, "must name something; leave it out to plan everything").optional(),
-  refresh: z.enum(["none", "budget", "full"]).optional(),
-  probe: z.boolean().optional(),
-  newLedger: z.boolean().optional(),
-  removeDrafts: z.boolean().optional(),
-  maxDeletes: z.number().min(0).max(100).optional(),
-  maxCalls: z.int().min(1).optional(),
-  until: z.number().optional(),
-  lockTimeout: z.number().min(0).optional(),
-});
+const aFunction = z.custom((value) => typeof value === "function", "must be a function").optional();
+const workOptions = { signal: z.instanceof(AbortSignal).optional(), onEvent: aFunction };
+const targets = z.array(z.string()).min(1, "must name something; leave it out to plan everything").optional();
+
+/** Checks what TypeScript would: with NaN as a limit, or one that is misspelled, the work would have none. */
+const optionSchemas = {
+  openWorkspace: z.strictObject({
+    config: z.string().optional(),
+    cwd: z.string().optional(),
+    env: z.custom((value) => typeof value === "object", "must be an object").optional(),
+    onNote: aFunction,
+  }),
+  plan: z.strictObject({ ...workOptions, targets, refresh: z.enum(["none", "budget", "full"]).optional() }),
+  apply: z.strictObject({
+    ...workOptions,
+    newLedger: z.boolean().optional(),
+    removeDrafts: z.boolean().optional(),
+    maxDeletes: z.number().min(0).max(100).optional(),
+    maxCalls: z.int().min(1).optional(),
+    until: z.number().optional(),
+    lockTimeout: z.number().min(0).optional(),
+  }),
+  drift: z.strictObject({
+    ...workOptions,
+    targets,
+    refresh: z.enum(["budget", "full"]).optional(),
+    probe: z.boolean().optional(),
+  }),
+};
 
 /** Throws a TypeError. */
-function checkOptions(options: object): void {
-  const [issue] = optionsSchema.safeParse(options).error?.issues ?? [];
-  if (issue !== undefined) throw new TypeError(`option ${issue.path.join(".")}: ${issue.message}`);
+function checkOptions(method: keyof typeof optionSchemas, options: object): void {
+  const [issue] = optionSchemas[method].safeParse(options).error?.issues ?? [];
+  if (issue === undefined) return;
+  throw new TypeError(
+    issue.code === "unrecognized_keys"
+      ? `${method} has no option ${issue.keys.join(", ")}`
+      : `${method}, option ${issue.path.join(".")}: ${issue.message}`,
+  );
 }
 
 /** A handler whose errors are kept for the end: an exception between a call and its record would put the call in doubt. */

@@ -127,6 +127,15 @@ test.each([
   expect(sandbox.state().attachments).toEqual([]);
 });
 
+test("rejects options that do not exist", async () => {
+  const misspelled: object = { maxCall: 5 };
+  const plan = await workspace.plan();
+  await expect(workspace.apply(plan, misspelled)).rejects.toThrow("apply has no option maxCall");
+  await expect(workspace.plan(misspelled)).rejects.toThrow("plan has no option maxCall");
+  await expect(openWorkspace(misspelled)).rejects.toThrow("openWorkspace has no option maxCall");
+  expect(sandbox.state().attachments).toEqual([]);
+});
+
 test("plan rejects an empty list of targets", async () => {
   await expect(workspace.plan({ targets: [] })).rejects.toThrow("leave it out to plan everything");
 });
