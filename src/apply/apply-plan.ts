@@ -77,7 +77,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     planId: plan.plan_id,
     startedAt: clock.now(),
   });
-  await ledger.record([...titleEffects(plan.drafts), ...driftEffects(plan.drift ?? [])]);
+  await ledger.record([...titleEffects(plan.drafts), ...driftEffects(plan.drift ?? [])], runId);
   const calls = plan.estimate.calls.min;
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });
@@ -170,7 +170,7 @@ async function forget(context: ApplyContext, tracker: ChangeTracker, change: Cha
   if (because !== undefined) return tracker.skip(change, because);
   tracker.start(change);
   const name = change.address.slice("duplicates/".length);
-  await context.ledger.record([{ type: "duplicate_forgotten", name }]);
+  await context.ledger.record([{ type: "duplicate_forgotten", name }], context.runId);
   tracker.end(change, { outcome: "done" });
 }
 

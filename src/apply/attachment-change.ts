@@ -237,7 +237,7 @@ export async function detachFile(
 export async function adoptFile(context: ApplyContext, change: AdoptChange): Promise<ChangeEnd> {
   const target = targetOf(change, requireFileId(change.before));
   const { address, after } = change;
-  await context.ledger.record([{ type: "readdressed", target, address, ...digestOf(after) }]);
+  await context.ledger.record([{ type: "readdressed", target, address, ...digestOf(after) }], context.runId);
   return { outcome: "done", fileId: target.fileId };
 }
 

@@ -239,11 +239,11 @@ function fileName({ address }: Change, fileId: number): string {
 }
 
 async function protect(
-  { ledger }: ApplyContext,
+  { ledger, runId }: ApplyContext,
   { address, after }: { readonly address: string; readonly after: { readonly protect: boolean } },
 ): Promise<ChangeEnd> {
   const draftId = Number(address.slice("drafts/".length));
-  await ledger.record([{ type: "protection", draftId, protect: after.protect }]);
+  await ledger.record([{ type: "protection", draftId, protect: after.protect }], runId);
   return { outcome: "done" };
 }
 

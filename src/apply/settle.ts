@@ -115,7 +115,7 @@ export async function settleUndeclared(
   if (typeof found === "object") return found;
   if (found === "attached")
     return undeclared !== "left_out" ? foundAttached(doubt) : attachedEnd(doubt.target, wasAttached);
-  await context.ledger.record(absentEffects(doubt));
+  await context.ledger.record(absentEffects(doubt), context.runId);
   return { outcome: "done" };
 }
 
@@ -231,7 +231,7 @@ function isRateLimited({ failure }: Failed): boolean {
 }
 
 async function refuse(context: SettleContext, conflict: Failed): Promise<ChangeEnd> {
-  await context.ledger.record(settled(conflict, "rejected"));
+  await context.ledger.record(settled(conflict, "rejected"), context.runId);
   const hint = "The file is not attached. Run the command again: it attaches the file again.";
   return { ...conflict, outcome: "rejected", failure: { ...conflict.failure, hint } };
 }
@@ -287,7 +287,7 @@ function foundAttached({ address }: UnsettledAttachment): ChangeEnd {
 
 async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
   const { target, attributes, sha256, effect, signal, budget } = doubt;
-  await context.ledger.record(absentEffects(doubt));
+  await context.ledger.record(absentEffects(doubt), context.runId);
   return runOperation(context, {
     address: doubt.address,
     budget,

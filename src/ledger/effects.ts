@@ -7,6 +7,7 @@ import { assertChanged, settleGone, settleOperation } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
+import { raiseVersions } from "./versions.ts";
 
 type EffectOf<Type extends LedgerEffect["type"]> = Extract<LedgerEffect, { type: Type }>;
 
@@ -16,12 +17,16 @@ export interface EffectContext {
   readonly by?: string;
 }
 
-/** Applies the effects of one transaction. `settled` comes first, because `detached` settles the other calls about its file. */
+/**
+ * Applies the effects of one transaction, which `runId` brought. `settled` comes first, because `detached` settles the other
+ * calls about its file.
+ */
 export async function applyEffects(
   queries: LedgerQueries,
   effects: readonly LedgerEffect[],
-  context: EffectContext,
+  { runId, ...context }: EffectContext & { readonly runId: string },
 ): Promise<void> {
+  await raiseVersions(queries, effects, runId);
   const isSettled = ({ type }: LedgerEffect) => type === "settled";
   const others = effects.filter((effect) => !isSettled(effect));
   for (const effect of [...effects.filter(isSettled), ...others]) await applyEffect(queries, effect, context);

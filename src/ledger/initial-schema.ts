@@ -7,7 +7,7 @@ import type { Migration } from "./migrate.ts";
  */
 const initialSchema: Migration = {
   version: 1,
-  name: "schema-3",
+  name: "schema-4",
   async up(queries) {
     for (const statement of statements) await sql.raw(statement).execute(queries);
   },
@@ -76,6 +76,12 @@ const records: readonly string[] = [
     at bigint not null
   )`,
   "create table refreshes (resource text primary key, at bigint not null)",
+  `create table versions (
+    address text primary key,
+    serial bigint not null,
+    changed_by text not null,
+    before text
+  )`,
 ];
 
 const journal: readonly string[] = [

@@ -73,6 +73,7 @@ export async function resendOperation(queries: LedgerQueries, id: string, at: nu
 
 /** What an operation wrote to. */
 interface FinishedOperation {
+  readonly runId: string;
   readonly path: string;
   readonly address: string;
 }
@@ -90,7 +91,7 @@ export async function finishOperation(
   const { rows } = await sql<FinishedOperation>`update operations
     set finished_at = ${at}, outcome = ${outcome}, status = ${status ?? null}, attempts = ${attempts}, failure = ${failed}
     where id = ${operationId} and (attempts is null or (outcome = 'rejected' and ${outcome} = 'rejected'))
-    returning path, address`.execute(queries);
+    returning run_id as "runId", path, address`.execute(queries);
   if (rows[0] !== undefined) return rows[0];
   throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
 }

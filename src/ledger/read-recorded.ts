@@ -13,6 +13,7 @@ export async function readRecorded(database: LedgerDatabase, queries: LedgerQuer
   const read = <Schema extends z.ZodObject>(table: Table<Schema>) => readRecords(database, queries, table);
   const protectedDrafts = await read(tables.protected_drafts);
   const maybePublished = await read(tables.maybe_published);
+  const versions = await read(tables.versions);
   return {
     lineage: meta.lineage,
     serial: meta.serial,
@@ -25,6 +26,7 @@ export async function readRecorded(database: LedgerDatabase, queries: LedgerQuer
     uploads: await read(tables.uploads),
     storedObjects: await read(tables.stored_objects),
     refreshes: await read(tables.refreshes),
+    versions: new Map(versions.map((version) => [version.address, version])),
     inDoubt: await readInDoubt(queries, location),
   };
 }

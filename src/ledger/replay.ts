@@ -6,6 +6,7 @@ import { applyEffect } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, startRun, supersede } from "./journal.ts";
 import type { LedgerQueries } from "./tables.ts";
+import { raiseVersions } from "./versions.ts";
 
 /** Where and when (epoch milliseconds) a record is replayed, and which one to keep in a conflict. */
 interface ReplayContext {
@@ -45,6 +46,7 @@ export async function replay(
   if (found === undefined) await beginAgain(queries, record, context);
   const finished = await finishOperation(queries, operation.id, { ...result, at });
   if (course.type === "note") return course.overruled ? { type: "noted", ...other } : { type: "known" };
+  await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await revertLedger(queries, record);
   for (const effect of record.effects) {
     if (course.overrules || !products.known.has(effect))

@@ -189,15 +189,15 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     const at = this.#clock.now();
     return this.#write(shown, async (queries) => {
       const finished = await finishOperation(queries, operationId, { ...result, at });
-      await applyEffects(queries, effects, { at, by: operationId });
+      await applyEffects(queries, effects, { at, by: operationId, runId: finished.runId });
       if (result.outcome === "done") await supersede(queries, { operationId, ...finished }, { effects, at });
     });
   }
 
-  async record(effects: readonly LedgerEffect[]): Promise<void> {
+  async record(effects: readonly LedgerEffect[], runId = ""): Promise<void> {
     if (effects.length === 0) return this.#queue.refuseIfClosed();
     const at = this.#clock.now();
-    return this.#write(shown, (queries) => applyEffects(queries, effects, { at }));
+    return this.#write(shown, (queries) => applyEffects(queries, effects, { at, runId }));
   }
 
   /**

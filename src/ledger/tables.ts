@@ -8,6 +8,7 @@ import {
   refreshSchema,
   storedObjectSchema,
   uploadSchema,
+  versionSchema,
 } from "../model/recorded.ts";
 
 /**
@@ -88,6 +89,7 @@ export const tables = {
   uploads: table("uploads", uploadSchema, ["uploadId"]),
   stored_objects: table("stored_objects", storedObjectSchema, ["uploadKey"]),
   refreshes: table("refreshes", refreshSchema, ["resource"]),
+  versions: table("versions", versionSchema, ["address"]),
   runs: table("runs", runSchema, ["id"], ["startedAt", "id"]),
   operations: table("operations", storedOperationSchema, ["id"], ["startedAt", "id"]),
 };

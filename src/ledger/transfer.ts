@@ -8,7 +8,7 @@ import { describeDamage, parseDocument } from "./stored-json.ts";
 import { camelCase, type LedgerQueries, snakeCase, type Table, tables } from "./tables.ts";
 
 /** Of the document that `state export` writes; rises when a reader of it would have to change. */
-const exportVersion = 5;
+const exportVersion = 6;
 
 const exportSchema = z.strictObject({
   lineage: z.string().min(1),
@@ -26,6 +26,7 @@ const exportSchema = z.strictObject({
   uploads: z.array(tables.uploads.schema.strict()),
   stored_objects: z.array(tables.stored_objects.schema.strict()),
   refreshes: z.array(tables.refreshes.schema.strict()),
+  versions: z.array(tables.versions.schema.strict()),
   operations: z.array(tables.operations.schema.extend({ detail: z.string().exactOptional() }).strict()),
   runs: z.array(tables.runs.schema.strict()),
 });
@@ -54,6 +55,7 @@ export async function exportLedger(
     uploads: await read(tables.uploads),
     stored_objects: await read(tables.stored_objects),
     refreshes: await read(tables.refreshes),
+    versions: await read(tables.versions),
     operations: (await read(tables.operations)).map(withDetail),
     runs: await read(tables.runs),
   };

@@ -89,6 +89,12 @@ export function draftIdOf(address: string): number | undefined {
   return parsed !== undefined && "draftId" in parsed ? parsed.draftId : undefined;
 }
 
+/** The address of what an address is about, as a whole: its draft, or the duplicate. */
+export function wholeAddress(address: string): string {
+  const draftId = draftIdOf(address);
+  return draftId === undefined ? address : `drafts/${draftId}`;
+}
+
 /** The recorded form of an address; the text itself when it is no address. */
 export function normalAddress(text: string): string {
   const address = parseAddress(text);

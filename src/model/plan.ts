@@ -6,7 +6,7 @@ import type { RunTotals } from "./event.ts";
 import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
-export const planFormatVersion = 3;
+export const planFormatVersion = 4;
 
 /** How many changes of each action; `noop` counts what is as desired. Only actions that occur are present. */
 export type Summary = Readonly<Partial<Record<Action, number>>>;
@@ -57,10 +57,10 @@ export interface PlanBase {
 /** What the ledger recorded for one draft (`drafts/48213`) or duplicate (`duplicates/dragon-winter`). */
 export interface PlanBasis {
   readonly address: string;
-  /** SHA-256, hex: of values, not of provenance, titles or lines. */
-  readonly digest: string;
-  /** The same once the drift of the plan is recorded, which its first run does; absent when that changes nothing. */
-  readonly digest_with_drift?: string;
+  /** Names the last change of what is recorded for it; a confirmation is none. Absent when nothing was recorded. */
+  readonly version?: string;
+  /** Ids of operations in doubt, sorted; absent without any. */
+  readonly in_doubt?: readonly string[];
 }
 
 /**

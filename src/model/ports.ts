@@ -210,7 +210,7 @@ export interface Ledger {
    * and detaches in doubt of the same file, and uploads in doubt at the same address.
    */
   finish(operationId: string, result: OperationResult, effects: readonly LedgerEffect[]): Promise<void>;
-  /** A change of the ledger alone. */
-  record(effects: readonly LedgerEffect[]): Promise<void>;
+  /** A change of the ledger alone; `runId`: of the run that makes it. */
+  record(effects: readonly LedgerEffect[], runId?: string): Promise<void>;
   close(): Promise<void>;
 }

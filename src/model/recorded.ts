@@ -55,6 +55,8 @@ export interface Recorded {
   readonly storedObjects: readonly RecordedObject[];
   /** Resources that were fetched since their last confirmation and differed from their records. */
   readonly refreshes: readonly RecordedRefresh[];
+  /** By address; absent for what was never recorded. */
+  readonly versions: ReadonlyMap<string, RecordedVersion>;
   /** Operations whose outcome is unknown, and those that a crash left between intent and outcome. */
   readonly inDoubt: readonly RecordedOperation[];
 }
@@ -89,6 +91,7 @@ export const emptyRecorded: Recorded = {
   uploads: [],
   storedObjects: [],
   refreshes: [],
+  versions: new Map(),
   inDoubt: [],
 };
 
@@ -222,6 +225,28 @@ export const refreshSchema = z.object({ resource: text, at: integer });
 
 /** {@link refreshSchema} */
 export type RecordedRefresh = Readonly<z.output<typeof refreshSchema>>;
+
+/**
+ * The last change of what is recorded for a draft (`drafts/48213`) or a duplicate (`duplicates/dragon-winter`). A confirmation
+ * of what was recorded is none.
+ */
+export const versionSchema = z.object({
+  address: text,
+  /** The serial of the ledger at the change. */
+  serial: integer,
+  /** Id of the plan that made it; else of the run; empty for neither. */
+  changedBy: text,
+  /** The version before the latest changes by `changedBy`, as {@link formatVersion} writes it. */
+  before: optionalText,
+});
+
+/** {@link versionSchema} */
+export type RecordedVersion = Readonly<z.output<typeof versionSchema>>;
+
+/** A version as text: equal texts, equal records. */
+export function formatVersion({ serial, changedBy }: RecordedVersion): string {
+  return `${serial}:${changedBy}`;
+}
 
 /** What one writing call does. */
 export const operationKinds = ["attach", "update", "detach", "publish", "duplicate", "upload"] as const;

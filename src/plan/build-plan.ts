@@ -12,11 +12,12 @@ import { diffDuplicates } from "./diff-duplicates.ts";
 import { diffPublications } from "./diff-publications.ts";
 import type { Differences } from "./differences.ts";
 import { countByList, mergeDifferences, removedDrafts, sortDiagnostics, summarize } from "./differences.ts";
+import { digestOf } from "./digest.ts";
 import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
 import { makeNameFinder, nameDrafts } from "./names.ts";
 import { isNewLedger, maybePublishedWarnings } from "./new-ledger.ts";
-import { basesOf, digestOf } from "./recorded-digest.ts";
+import { basesOf } from "./plan-basis.ts";
 import { excludeUnprotected, excludeUnsettled } from "./safety.ts";
 import { selectDrift, selectTargets } from "./targets.ts";
 
@@ -67,7 +68,7 @@ export function buildPlan(input: PlanInput): Plan {
     base: {
       lineage: recorded.lineage,
       serial: recorded.serial,
-      resources: basesOf({ changes, drift }, { recorded, known: applyDrift(recorded, drift) }),
+      resources: basesOf({ changes, drift }, recorded),
     },
     service_origin: input.serviceOrigin,
     new_ledger: isNewLedger(recorded, input.serviceOrigin),

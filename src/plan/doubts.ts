@@ -35,7 +35,8 @@ export function isCopyOf({ intent: { draftId, productId } }: RecordedOperation, 
   );
 }
 
-function isBlocking({ kind }: RecordedOperation): boolean {
+/** Whether an operation in doubt must not be sent again. */
+export function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || kind === "publish" || kind === "duplicate";
 }
 

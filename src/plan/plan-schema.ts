@@ -147,7 +147,13 @@ export const planSchema = z.strictObject({
   base: z.strictObject({
     lineage: text,
     serial: count,
-    resources: z.array(z.strictObject({ address: text, digest, digest_with_drift: digest.exactOptional() })),
+    resources: z.array(
+      z.strictObject({
+        address: text,
+        version: text.exactOptional(),
+        in_doubt: z.array(text).exactOptional(),
+      }),
+    ),
   }),
   service_origin: text,
   new_ledger: z.boolean(),

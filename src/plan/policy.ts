@@ -4,8 +4,8 @@ import { draftOf, isDeletion, isProtectChange, stagesOf } from "../model/change.
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
+import { digestOf } from "./digest.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
-import { digestOf } from "./recorded-digest.ts";
 import { describeRemoved } from "./safety.ts";
 
 /** The actions a policy can allow, in the order of the report. */

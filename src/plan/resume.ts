@@ -1,35 +1,34 @@
-import { compareText, draftIdOf, publicationAddress } from "../model/address.ts";
+import { compareText, draftIdOf, parseAddress, publicationAddress, wholeAddress } from "../model/address.ts";
 import {
   type AttachmentState,
   type Change,
+  type CreateChange,
   type DeleteChange,
+  type DuplicateChange,
+  type InDoubtChange,
+  isProtectChange,
   orderState,
+  type ProtectChange,
   type ReplaceChange,
 } from "../model/change.ts";
+import type { StoredOperation } from "../model/history.ts";
 import { append } from "../model/lists.ts";
-import type { Plan, PlanBasis } from "../model/plan.ts";
-import { publicationsInForce, type Recorded } from "../model/recorded.ts";
-import { inDoubtChange, isCopyOf } from "./doubts.ts";
+import type { Plan } from "../model/plan.ts";
+import { publicationsInForce, type Recorded, type RecordedOperation } from "../model/recorded.ts";
+import { fileResource } from "../model/resource.ts";
+import { inDoubtChange, isBlocking, isCopyOf } from "./doubts.ts";
 import { namesOfPlan } from "./names.ts";
-import {
-  areAsLeft,
-  fileOf,
-  isInEffect,
-  isWrittenByOthers,
-  makeProgressFinder,
-  type PlanHistory,
-  type Tracked,
-  takeBack,
-} from "./plan-progress.ts";
+import { makeFreshTest } from "./plan-basis.ts";
 import { withChanges } from "./policy.ts";
-import {
-  basisAddress,
-  type DraftState,
-  digestOfDraft,
-  draftStatesOf,
-  makeOtherDigest,
-} from "./recorded-digest.ts";
 import { makeKnownUploads } from "./recorded-index.ts";
+
+/** What the ledger's history knows of earlier runs of a plan. */
+export interface PlanHistory {
+  /** Ids of the runs that applied this plan; empty before the first. */
+  readonly runIds: ReadonlySet<string>;
+  /** Their operations, by start. */
+  readonly operations: readonly StoredOperation[];
+}
 
 /** What is left of a plan, or what of it is stale. */
 export type Resumption =
@@ -45,104 +44,187 @@ export type Resumption =
 /**
  * What is left of a plan, given what its earlier runs did. Pure.
  *
- * The plan is stale where the ledger records something else than it did when the plan was made, and then some:
- *
- * ```
- *   recorded now ── take back what this plan's runs completed ──► digest ── equals the plan's? ──► fresh
- *        │
- *        └── what they completed must be there exactly as they left it, and no other run may have written to the draft since
- * ```
- *
- * So a change is applied once, however often the plan is: what its runs completed is not in the rest, and where that is no
- * longer recorded the plan is stale.
+ * A plan is stale for a draft or duplicate that anything but its own runs has changed since it was made: the ledger gives each
+ * change a version, and remembers the one before the changes of the latest plan. So what is recorded by now is what the plan
+ * was made from and what its runs did, and a change that they completed is not made again.
  */
 export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory): Resumption {
-  const progressOf = makeProgressFinder(plan.changes, history, recorded.inDoubt);
-  const groups = new Map<string, Tracked[]>();
-  for (const change of plan.changes) {
-    append(groups, basisAddress(change), { change, progress: progressOf(change) });
-  }
-  const context = { plan, recorded, history };
-  const draftIds = new Set(plan.base.resources.flatMap(({ address }) => draftIdOf(address) ?? []));
-  const states = draftStatesOf(recorded, draftIds);
-  const otherDigest = makeOtherDigest(recorded, history.runIds);
-  const stale: string[] = [];
+  const isFresh = makeFreshTest(plan.plan_id, recorded, history.runIds);
+  const left = new RestOfPlan(plan, recorded, history);
+  const groups = new Map<string, Change[]>();
+  for (const change of plan.changes) append(groups, wholeAddress(change.address), change);
   const rest: Change[] = [];
+  const stale = new Set<string>();
   let done = 0;
-  const withoutDrift = new Set<string>();
   for (const basis of plan.base.resources) {
-    const tracked = groups.get(basis.address) ?? [];
-    const state = states.get(draftIdOf(basis.address) ?? 0);
-    const left =
-      state === undefined
-        ? resumeOther(basis, tracked, { ...context, digest: otherDigest(basis.address) })
-        : resumeDraft(basis, tracked, { ...context, state });
-    if (left === "stale") stale.push(basis.address);
-    else {
-      rest.push(...left.changes);
-      done += left.done;
-      if (left.isDriftRecorded) withoutDrift.add(basis.address);
+    const rests = isFresh(basis)
+      ? (groups.get(basis.address) ?? []).map((change) => left.of(change))
+      : (["stale"] as const);
+    for (const each of rests) {
+      if (each === "stale") stale.add(basis.address);
+      else {
+        rest.push(...each);
+        if (each.length === 0) done += 1;
+      }
     }
   }
-  if (stale.length > 0) return { type: "stale", addresses: stale };
-  if (rest.length === plan.changes.length && withoutDrift.size === 0 && history.runIds.size === 0)
-    return { type: "fresh", plan, done: 0 };
+  if (stale.size > 0) return { type: "stale", addresses: [...stale] };
+  if (history.runIds.size === 0) return { type: "fresh", plan, done: 0 };
   const known = makeKnownUploads(recorded);
   const nameOf = namesOfPlan(plan);
-  const named = (change: Change): Change => ({ ...change, ...nameOf(change.address) });
   const changes = rest
-    .map((change) => named(withKnownUpload(change, known)))
+    .map((change) => ({ ...withKnownUpload(change, known), ...nameOf(change.address) }))
     .sort((a, b) => compareText(a.address, b.address));
-  const drift = plan.drift?.filter((each) => !withoutDrift.has(basisAddress(each)));
+  // The first run of a plan records its drift before all else.
+  const isRecorded = (address: string) => recorded.versions.get(address)?.changedBy === plan.plan_id;
+  const drift = plan.drift?.filter(({ address }) => !isRecorded(wholeAddress(address)));
   return { type: "fresh", plan: { ...withChanges(plan, changes), ...(drift && { drift }) }, done };
 }
 
-interface Context {
-  readonly plan: Plan;
-  readonly recorded: Recorded;
-  readonly history: PlanHistory;
-}
+type Rest = readonly Change[] | "stale";
 
-type Left =
-  | "stale"
-  | { readonly changes: readonly Change[]; readonly done: number; readonly isDriftRecorded: boolean };
+/** What is left of each change. Only the plan has changed its draft, or its duplicate, since the plan was made. */
+class RestOfPlan {
+  readonly #plan: Plan;
+  readonly #recorded: Recorded;
+  readonly #runIds: ReadonlySet<string>;
+  readonly #done: ReadonlyMap<string, readonly StoredOperation[]>;
+  readonly #doubts: ReadonlyMap<string, readonly RecordedOperation[]>;
+  /** Addresses of records by their files. */
+  readonly #addresses: ReadonlyMap<string, string>;
 
-function resumeDraft(
-  { address, digest, digest_with_drift: withDrift = digest }: PlanBasis,
-  tracked: readonly Tracked[],
-  { state, recorded, history }: Context & { readonly state: DraftState },
-): Left {
-  const isStarted = tracked.some(({ progress }) => progress.type !== "open");
-  if (!areAsLeft(tracked, state)) return "stale";
-  if (isStarted && isWrittenByOthers(address, history)) return "stale";
-  const now = digestOfDraft(takeBack(tracked, state, { recorded, history, address }));
-  const hasRun = history.runIds.size > 0;
-  const isDriftRecorded = hasRun && now === withDrift;
-  if (!isDriftRecorded && (isStarted || now !== digest)) return "stale";
-  const rests = tracked.map((each) => (hasRun && isInEffect(each, state) ? [] : restOf(each)));
-  return { changes: rests.flat(), done: rests.filter((rest) => rest.length === 0).length, isDriftRecorded };
-}
+  constructor(plan: Plan, recorded: Recorded, { operations, runIds }: PlanHistory) {
+    this.#plan = plan;
+    this.#recorded = recorded;
+    this.#runIds = runIds;
+    this.#done = groupByAddress(operations.filter(tookEffect));
+    this.#doubts = groupByAddress(recorded.inDoubt.filter(({ runId }) => runIds.has(runId)));
+    this.#addresses = new Map(recorded.attachments.map((record) => [fileResource(record), record.address]));
+  }
 
-/** What is left of one change. */
-function restOf({ change, progress }: Tracked): readonly Change[] {
-  switch (progress.type) {
-    case "open":
-      return [change];
-    case "done":
-      return [];
-    case "attached":
-      return change.action === "replace" ? [detachmentOf(change)] : [];
-    case "in_doubt": {
-      const { operation } = progress;
-      const { fileId } = operation.intent;
-      if (change.action === "publish" || change.action === "duplicate" || fileId === undefined)
-        return [inDoubtChange(operation)];
-      if (change.action === "in_doubt") return [inDoubtChange(operation, change.after, change.undeclared)];
-      if (change.action !== "create" && change.action !== "replace") return [change];
-      const settling = inDoubtChange(operation, orderState({ ...change.after, file_id: fileId }));
-      return change.action === "create" ? [settling] : [settling, detachmentOf(change)];
+  of(change: Change): Rest {
+    const doubt = this.#doubts.get(change.address)?.findLast(isBlocking);
+    switch (change.action) {
+      case "create":
+      case "replace":
+        return this.#ofFile(change, doubt);
+      case "update":
+        return (isProtectChange(change) ? this.#isInEffect(change) : this.#wasMade(change)) ? [] : [change];
+      case "delete":
+        return this.#hasOldFile(change) ? [change] : [];
+      case "adopt":
+        return this.#addresses.get(fileOf(change, change.before)) === change.address ? [] : [change];
+      case "in_doubt":
+        return this.#ofDoubt(change, doubt);
+      case "publish":
+        if (this.#wasMade(change)) return [];
+        return [doubt === undefined ? change : inDoubtChange(doubt)];
+      case "duplicate":
+        return this.#ofCopy(change, doubt);
+      case "forget":
+        return this.#isDuplicated(change) ? [change] : [];
     }
   }
+
+  /** Whether a call of the change took effect. */
+  #wasMade({ address }: Change): boolean {
+    const operations = this.#done.get(address) ?? [];
+    return operations.some(({ kind }) => kind !== "detach" && kind !== "upload");
+  }
+
+  #isInEffect({ address, after }: ProtectChange): boolean {
+    return this.#recorded.protectedDrafts.has(draftIdOf(address) ?? 0) === after.protect;
+  }
+
+  #isDuplicated({ address }: Change): boolean {
+    return this.#recorded.duplicates.some(({ name }) => address === `duplicates/${name}`);
+  }
+
+  /** Another entry of the plan may have taken the old file over. */
+  #hasOldFile(change: DeleteChange | ReplaceChange): boolean {
+    const file = fileOf(change, change.before);
+    const address = this.#addresses.get(file);
+    return address === file || address === (change.before.address ?? change.address);
+  }
+
+  #ofFile(change: CreateChange | ReplaceChange, doubt: RecordedOperation | undefined): Rest {
+    if (this.#wasMade(change)) return this.#detachment(change);
+    if (doubt !== undefined) return [settlingOf(change, doubt), ...this.#detachment(change)];
+    return [change.action === "replace" && !this.#hasOldFile(change) ? creationOf(change) : change];
+  }
+
+  #ofCopy(change: DuplicateChange, doubt: RecordedOperation | undefined): Rest {
+    if (this.#wasMade(change)) return this.#isDuplicated(change) ? [] : "stale";
+    if (this.#isMaybeCopied(change)) return "stale";
+    return doubt === undefined ? this.#withSource(change) : [inDoubtChange(doubt)];
+  }
+
+  #detachment(change: CreateChange | ReplaceChange): readonly Change[] {
+    return change.action === "replace" && this.#hasOldFile(change) ? [detachmentOf(change)] : [];
+  }
+
+  /** Stale when it was settled otherwise than planned: only a new plan can tell what follows from that. */
+  #ofDoubt(change: InDoubtChange, doubt: RecordedOperation | undefined): Rest {
+    const { after, undeclared, before } = change;
+    if (undeclared === undefined && this.#wasMade(change)) return [];
+    if (doubt !== undefined) return [inDoubtChange(doubt, after, undeclared)];
+    if (this.#recorded.inDoubt.some(({ id }) => id === before.operation_id)) return [change];
+    if (undeclared === undefined || after === null) return "stale";
+    return undeclared !== "left_out" && this.#addresses.has(fileOf(change, after)) ? "stale" : [];
+  }
+
+  /** A call in doubt that the plan does not know of may have made the same copy under another name. */
+  #isMaybeCopied({ after }: DuplicateChange): boolean {
+    const known = new Set(this.#plan.changes.map(({ address }) => address));
+    return this.#recorded.inDoubt.some(
+      (doubt) =>
+        doubt.kind === "duplicate" &&
+        !known.has(doubt.address) &&
+        !this.#runIds.has(doubt.runId) &&
+        isCopyOf(doubt, after),
+    );
+  }
+
+  /** A copy of a draft's product is of the product in force: the planned one, or the one that this plan published. */
+  #withSource(change: DuplicateChange): Rest {
+    if (change.after.draft_id === undefined) return [change];
+    const { product_id, draft_id } = change.after;
+    const { productId, revision } = publicationsInForce(this.#recorded).get(draft_id) ?? {};
+    if (product_id !== undefined) return product_id === productId ? [change] : "stale";
+    const planned = this.#plan.changes.find(({ address }) => address === publicationAddress(draft_id));
+    const isOpen = planned?.action === "publish" && planned.after.revision !== revision;
+    if (productId === undefined || isOpen) return [change];
+    return [{ ...change, after: { product_id: productId, draft_id } }];
+  }
+}
+
+/** Whether an operation is known to have taken effect, by its response or by what settled it. */
+function tookEffect({ outcome, settled }: StoredOperation): boolean {
+  return (settled?.as ?? outcome) === "done";
+}
+
+function groupByAddress<T extends RecordedOperation>(operations: readonly T[]): ReadonlyMap<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const operation of operations) append(groups, operation.address, operation);
+  return groups;
+}
+
+/** The path of a change's file: `drafts/48213/product_files/9900011`. */
+function fileOf({ address }: Pick<Change, "address">, { file_id: fileId }: AttachmentState): string {
+  const parsed = parseAddress(address);
+  if (parsed?.type !== "attachment" || fileId === undefined) throw new TypeError(`${address} has no file id`);
+  return fileResource({ draftId: parsed.draftId, kind: parsed.kind, fileId });
+}
+
+/** Finds out whether the file is attached; it is, when the attributes can be set. */
+function settlingOf({ after }: CreateChange | ReplaceChange, doubt: RecordedOperation): InDoubtChange {
+  const { fileId } = doubt.intent;
+  return inDoubtChange(doubt, fileId === undefined ? null : orderState({ ...after, file_id: fileId }));
+}
+
+/** What is left of a replacement whose old file another entry has taken over. */
+function creationOf({ confirmed: _, ...change }: ReplaceChange): CreateChange {
+  return { ...change, action: "create", before: null };
 }
 
 /** The second half of a replacement. */
@@ -158,57 +240,6 @@ function detachmentOf(change: ReplaceChange): DeleteChange {
     completes_replace: true,
     ...(confirmed === undefined ? {} : { confirmed }),
   };
-}
-
-function resumeOther(
-  { digest }: PlanBasis,
-  tracked: readonly Tracked[],
-  context: Context & { readonly digest: string },
-): Left {
-  const { digest: now, recorded, history } = context;
-  const changes: Change[] = [];
-  for (const each of tracked) {
-    const { change, progress } = each;
-    const name = change.address.slice("duplicates/".length);
-    const isRecorded = recorded.duplicates.some((duplicate) => duplicate.name === name);
-    if (change.action === "duplicate" && progress.type === "done") {
-      if (!isRecorded) return "stale";
-      continue;
-    }
-    if (change.action === "forget" && history.runIds.size > 0 && !isRecorded) continue;
-    if (now !== digest || isMaybeCopied(change, context)) return "stale";
-    const [rest] = restOf(each);
-    const ready = rest === undefined ? undefined : withSource(rest, context);
-    if (ready === "stale") return "stale";
-    if (ready !== undefined) changes.push(ready);
-  }
-  return { changes, done: tracked.length - changes.length, isDriftRecorded: false };
-}
-
-/** A call in doubt that the plan does not know of may have made the same copy under another name. */
-function isMaybeCopied(change: Change, { plan, recorded, history }: Context): boolean {
-  if (change.action !== "duplicate") return false;
-  const known = new Set(plan.changes.map(({ address }) => address));
-  return recorded.inDoubt.some(
-    (doubt) =>
-      doubt.kind === "duplicate" &&
-      !known.has(doubt.address) &&
-      !history.runIds.has(doubt.runId) &&
-      isCopyOf(doubt, change.after),
-  );
-}
-
-/** A copy of a draft's product is of the product in force: the planned one, or the one that this plan published. */
-function withSource(change: Change, { plan, recorded }: Context): Change | "stale" {
-  if (change.action !== "duplicate" || change.after.draft_id === undefined) return change;
-  const { product_id, draft_id } = change.after;
-  const { productId, revision } = publicationsInForce(recorded).get(draft_id) ?? {};
-  if (product_id !== undefined) return product_id === productId ? change : "stale";
-  const planned = plan.changes.find(({ address }) => address === publicationAddress(draft_id));
-  const isOpen = planned?.action === "publish" && planned.after.revision !== revision;
-  return productId === undefined || isOpen
-    ? change
-    : { ...change, after: { product_id: productId, draft_id } };
 }
 
 /** What an earlier run uploaded is not uploaded again. */

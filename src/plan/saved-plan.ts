@@ -4,11 +4,10 @@ import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import { noLineage, type Recorded } from "../model/recorded.ts";
 import { sanitizeJson } from "../model/sanitize-json.ts";
+import { digestOf } from "./digest.ts";
 import { PlanError } from "./ownership.ts";
-import type { PlanHistory } from "./plan-progress.ts";
 import { planSchema } from "./plan-schema.ts";
-import { digestOf } from "./recorded-digest.ts";
-import { type Resumption, resumePlan } from "./resume.ts";
+import { type PlanHistory, type Resumption, resumePlan } from "./resume.ts";
 
 /** The bytes of a saved plan: indented JSON with a final newline. */
 export function formatPlanFile(plan: Plan): string {

@@ -13,7 +13,7 @@ let folder: Folder;
 let chunks: string;
 
 const ledger = {
-  format_version: 5,
+  format_version: 6,
   lineage: "6b1f9a34-4a0e-4a0b-9d3b-0d5a4c3f7a11",
   serial: 1,
   service_origin: null,
@@ -37,6 +37,7 @@ const ledger = {
   uploads: [],
   stored_objects: [],
   refreshes: [],
+  versions: [],
   operations: [],
   runs: [],
 };

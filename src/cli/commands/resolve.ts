@@ -71,7 +71,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
     const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
     isUnproven = !(await checkProduct(workspace, resolution.productId, draftId));
   }
-  await recordEdit(ledger, command, effects);
+  await recordEdit(ledger, command, effects, { runId: operation.runId });
   cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }

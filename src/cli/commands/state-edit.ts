@@ -171,7 +171,7 @@ async function edit(
     const decided = await decide(await ledger.load());
     if (decided === undefined) return;
     const { effects, summary } = decided;
-    await recordEdit(ledger, options.command, effects, effects.length);
+    await recordEdit(ledger, options.command, effects, { done: effects.length });
     cli.terminal.err(`${summary}\n`);
   });
 }
@@ -223,7 +223,7 @@ async function runRebind(cli: Cli, flags: EditFlags): Promise<void> {
     });
     if (!approved) return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
     await ledger.rebind(owner);
-    await recordEdit(ledger, command, [], 0);
+    await recordEdit(ledger, command, [], { done: 0 });
     cli.terminal.err(`The ledger is bound to ${owner.origin} now.\n`);
   });
 }

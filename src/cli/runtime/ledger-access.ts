@@ -47,17 +47,20 @@ export function parseProductId(text: string): number {
   return id;
 }
 
-/** Changes the ledger in a run without calls: the history shows who did it, and when. */
+/**
+ * Changes the ledger in a run without calls: the history shows who did it, and when. `runId`: of the run that the edit completes,
+ * so that its plan can continue.
+ */
 export async function recordEdit(
   ledger: Ledger,
   command: string,
   effects: readonly LedgerEffect[],
-  done = 1,
+  { done = 1, runId }: { readonly done?: number; readonly runId?: string } = {},
 ): Promise<void> {
   const id = newRunId();
   const startedAt = systemClock.now();
   // First: an edit that the ledger refuses is no run.
-  if (effects.length > 0) await ledger.record(effects);
+  if (effects.length > 0) await ledger.record(effects, runId ?? id);
   await ledger.startRun({ id, command, planId: "", startedAt });
   await ledger.finishRun(id, { totals: { done, calls: 0 }, status: "done" });
 }

@@ -105,7 +105,7 @@ async function importLocked(
     const id = newRunId();
     if (done > 0) await ledger.bind(owner);
     await ledger.startRun({ id, command: "import", planId: "", startedAt: systemClock.now() });
-    await ledger.record(effects);
+    await ledger.record(effects, id);
     const totals = { done, failed, in_doubt: 0, skipped: view.skipped.length, deferred, calls };
     await ledger.finishRun(id, { totals, status: failed + deferred > 0 ? "failed" : "done" });
   };

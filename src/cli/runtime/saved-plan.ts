@@ -9,7 +9,7 @@ import type { Recorded } from "../../model/recorded.ts";
 import { readFormer } from "../../model/replace-file.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
 import { PlanError } from "../../plan/ownership.ts";
-import type { PlanHistory } from "../../plan/plan-progress.ts";
+import type { PlanHistory } from "../../plan/resume.ts";
 import type { FreshPlan } from "../../plan/saved-plan.ts";
 import { assertFresh, formatPlanFile, parsePlanFile, sourcesOf } from "../../plan/saved-plan.ts";
 import { plural } from "../../report/quantities.ts";
@@ -81,12 +81,8 @@ export async function checkPlan({ ledger, owner }: Workspace, plan: Plan): Promi
 
 async function loadHistory(store: LedgerReader, runs: readonly StoredRun[]): Promise<PlanHistory> {
   const runIds = new Set(runs.map(({ id }) => id));
-  const operations = runIds.size === 0 ? [] : await store.operations();
-  return {
-    runIds,
-    own: operations.filter(({ runId }) => runIds.has(runId)),
-    others: operations.filter(({ runId }) => !runIds.has(runId)),
-  };
+  const operations = await Promise.all(runs.map(({ id }) => store.operations({ runId: id })));
+  return { runIds, operations: operations.flat() };
 }
 
 /** What earlier runs of a plan did, in a sentence; `undefined` when there was none that did anything. */

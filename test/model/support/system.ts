@@ -142,12 +142,8 @@ export class System {
   async #resumed(bytes: string, recorded: Recorded): Promise<Plan> {
     const plan = parsePlanFile(bytes, "plan.json");
     const runIds = new Set((await this.store.runs({ planId: plan.plan_id })).map(({ id }) => id));
-    const operations = await this.store.operations();
-    const history = {
-      runIds,
-      own: operations.filter(({ runId }) => runIds.has(runId)),
-      others: operations.filter(({ runId }) => !runIds.has(runId)),
-    };
+    const operations = (await this.store.operations()).filter(({ runId }) => runIds.has(runId));
+    const history = { runIds, operations };
     const serviceOrigin = opened(this.#proxy).url;
     return assertFresh(plan, { recorded, serviceOrigin, workspace: "world", history }).plan;
   }

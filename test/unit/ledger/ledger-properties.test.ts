@@ -22,7 +22,7 @@ test.each(databases)(
           );
           expect(model.record(effects)).toBe(accepted);
         }
-        const { lineage: _, ...recorded } = await ledger.load();
+        const { lineage: _, versions: __, ...recorded } = await ledger.load();
         await ledger.close();
         expect(recorded).toEqual(model.recorded());
       }),
@@ -38,7 +38,7 @@ test.each(databases)(
     const exported = async (effects: readonly LedgerEffect[]) => {
       const ledger = await openLedger({ location: locate(), clock: systemClock });
       for (const each of effects) await ledger.record([each]);
-      const { lineage: _, ...rest } = await ledger.export();
+      const { lineage: _, versions: __, ...rest } = await ledger.export();
       await ledger.close();
       return JSON.stringify(rest);
     };

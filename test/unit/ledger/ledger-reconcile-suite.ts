@@ -1,9 +1,54 @@
 import { describe, expect, test } from "vitest";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
-import { attachOperation, sampleRun } from "./ledger-values.ts";
+import { attached, attachment, attachOperation, sampleRun } from "./ledger-values.ts";
 
-/** Records of `reconcile` in every ledger: notifications, and runs without operations. */
+/** What runs at different times tell each other in every ledger: versions, notifications, and runs without operations. */
 export function describeLedgerReconcile(name: string, make: () => Promise<LedgerUnderTest>): void {
+  describe(`${name}: versions`, () => {
+    const draft = "drafts/7";
+    const protect = { type: "protection", draftId: 7, protect: true } as const;
+
+    test("rise with each change of a draft, and not with what only confirms it", async () => {
+      const { ledger } = await make();
+      await ledger.record([attached(1)], "run-x");
+      const version = { address: draft, serial: 1, changedBy: "run-x" };
+      expect((await ledger.load()).versions).toEqual(new Map([[draft, version]]));
+      const provenance = { by: "get", at: 9 } as const;
+      await ledger.record([{ type: "rerecorded", attachment: attachment(1, { provenance }) }], "run-y");
+      await ledger.record([{ type: "refreshed", resource: "products/1", at: 3 }], "run-y");
+      expect((await ledger.load()).versions).toEqual(new Map([[draft, version]]));
+      const attributes = { renderer: "arnold" };
+      await ledger.record([{ type: "rerecorded", attachment: attachment(1, { attributes }) }], "run-y");
+      const later = { address: draft, serial: 4, changedBy: "run-y", before: "1:run-x" };
+      expect((await ledger.load()).versions).toEqual(new Map([[draft, later]]));
+    });
+
+    test("keep the version before the runs of a plan until something else changes the draft", async () => {
+      const { ledger } = await make();
+      await ledger.record([attached(1)], "run-x");
+      await ledger.startRun(sampleRun);
+      await ledger.begin(attachOperation("op", 2));
+      await ledger.finish("op", { outcome: "done", attempts: 1 }, [attached(2)]);
+      await ledger.startRun({ ...sampleRun, id: "run-2" });
+      await ledger.record([protect], "run-2");
+      const { versions } = await ledger.load();
+      expect(versions.get(draft)).toMatchObject({ changedBy: "plan-1", before: "1:run-x" });
+      await ledger.record([{ ...protect, protect: false }]);
+      const last = (await ledger.load()).versions.get(draft);
+      expect(last).toMatchObject({ changedBy: "", before: `${versions.get(draft)?.serial}:plan-1` });
+    });
+
+    test("rise when an operation in doubt is settled, and are exported", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      await ledger.begin(attachOperation("op"));
+      expect((await ledger.load()).versions.size).toBe(0);
+      await ledger.record([{ type: "settled", operationId: "op", outcome: "not_sent" }], sampleRun.id);
+      const version = { address: draft, serial: 2, changedBy: "plan-1" };
+      expect((await ledger.export()).versions).toEqual([version]);
+    });
+  });
+
   describe(`${name}: notification state`, () => {
     test("is exchanged for the previous one across processes, and removed", async () => {
       const { ledger, reopen } = await make();

@@ -146,7 +146,7 @@ describe("export document", () => {
     { type: "refreshed", resource: "products/70", at: 1 },
   ];
   const empty = {
-    format_version: 5,
+    format_version: 6,
     lineage: "l",
     serial: 0,
     service_origin: null,
@@ -161,6 +161,7 @@ describe("export document", () => {
     uploads: [],
     stored_objects: [],
     refreshes: [],
+    versions: [],
     operations: [],
     runs: [],
   };
@@ -189,8 +190,8 @@ describe("export document", () => {
     ["nothing", "null", /not an export/],
     [
       "a later format",
-      JSON.stringify({ format_version: 6 }),
-      /format version 6; this draftsync reads version 5/,
+      JSON.stringify({ format_version: 7 }),
+      /format version 7; this draftsync reads version 6/,
     ],
     ["a missing member", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
     ["an unknown member", JSON.stringify({ ...empty, more: 1 }), /more/],

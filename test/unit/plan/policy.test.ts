@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../../src/model/change.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
+import { digestOf } from "../../../src/plan/digest.ts";
 import { estimateCost } from "../../../src/plan/estimate.ts";
 import { excludeByPolicy, type PolicyAction, policyActions } from "../../../src/plan/policy.ts";
-import { digestOf } from "../../../src/plan/recorded-digest.ts";
 import {
   desiredWith,
   draftWith,

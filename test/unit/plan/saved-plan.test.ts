@@ -100,11 +100,17 @@ const plan = planOf(desired, recorded, {
   ],
 });
 
-const neverApplied = { runIds: new Set<string>(), own: [], others: [] };
+const neverApplied = { runIds: new Set<string>(), operations: [] };
 
-function without(fileId: number) {
-  return { ...recorded, attachments: recorded.attachments.filter((each) => each.fileId !== fileId) };
+/** The ledger after another run changed what it records for an address. */
+function changed(address: string) {
+  return { ...recorded, versions: new Map([[address, { address, serial: 8, changedBy: "other" }]]) };
 }
+
+const inDoubt = {
+  ...recorded,
+  inDoubt: [...recorded.inDoubt, doubt({ address: "drafts/1/product_files/9", kind: "attach", id: "new" })],
+};
 
 function codeOf(action: () => unknown): string {
   try {
@@ -160,12 +166,12 @@ describe("a saved plan", () => {
     { name: "an array", bytes: "[]", code: "plan-unreadable" },
     {
       name: "a different version",
-      bytes: formatPlanFile(plan).replace('"format_version": 3', '"format_version": 4'),
+      bytes: formatPlanFile(plan).replace('"format_version": 4', '"format_version": 5'),
       code: "plan-version",
     },
     {
       name: "an additional member",
-      bytes: formatPlanFile(plan).replace('"format_version": 3', '"format_version": 3, "x": 1'),
+      bytes: formatPlanFile(plan).replace('"format_version": 4', '"format_version": 4, "x": 1'),
       code: "plan-unreadable",
     },
   ])("is refused as $code: $name", ({ bytes, code }) => {
@@ -175,7 +181,9 @@ describe("a saved plan", () => {
   test.each([
     { name: "the same ledger and service", base: {}, code: "none" },
     { name: "a different serial", base: { recorded: { ...recorded, serial: 8 } }, code: "none" },
-    { name: "a ledger without a file of its draft", base: { recorded: without(3) }, code: "plan-stale" },
+    { name: "a ledger that changed its draft", base: { recorded: changed("drafts/1") }, code: "plan-stale" },
+    { name: "a ledger that changed another draft", base: { recorded: changed("drafts/2") }, code: "none" },
+    { name: "a ledger with another call in doubt", base: { recorded: inDoubt }, code: "plan-stale" },
     {
       name: "a different ledger",
       base: { recorded: { ...recorded, lineage: "other" } },
