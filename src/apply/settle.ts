@@ -44,7 +44,7 @@ export interface UnsettledAttachment {
 /** `wasAttached`: a 2xx to the PATCH is evidence that the file was attached before this ledger. */
 type RefusedAttachment = UnsettledAttachment & { readonly wasAttached: boolean };
 
-/** Requests to attach one file, the first one included (RELIABILITY P9). */
+/** Requests to attach one file, the first one included (docs/operations/reliability.md, P9). */
 const maxPosts = 3;
 
 /**

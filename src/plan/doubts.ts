@@ -6,8 +6,9 @@ import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 
 /**
- * The operations in doubt that block their address: calls that must not be sent a second time. The others may be sent
- * again (RELIABILITY.md): an update or a detach is planned again or settled, an upload at worst leaves an unused file.
+ * The operations in doubt that block their address: calls that must not be sent a second time. The others may be sent again
+ * (docs/operations/reliability.md, P4): an update or a detach is planned again or settled, an upload at worst leaves an unused
+ * file.
  */
 export function blockingDoubts(recorded: Recorded): ReadonlyMap<string, RecordedOperation> {
   return new Map(recorded.inDoubt.filter(isBlocking).map((operation) => [operation.address, operation]));

@@ -28,7 +28,7 @@ export interface EstimateBasis {
 }
 /** Polls that a slow upload may take in the upper estimate: a minute of processing. */
 const slowPolls = 15;
-/** The retry budget (RELIABILITY P9): ten are free, then one for every ten calls. */
+/** The retry budget (docs/operations/reliability.md, P9): ten are free, then one for every ten calls. */
 const freeRetries = 10;
 
 /** What an estimate was computed from, for another set of changes. */

@@ -79,7 +79,7 @@ const table = {
 
 type Row = keyof typeof table;
 
-/** The table of RELIABILITY.md, "What a failure means": one pure function over data. */
+/** The verdict of the table above on one attempt. Pure. */
 export function classify(callClass: CallClass, evidence: Evidence): Verdict {
   const name = evidence.type === "status" ? entryOf(evidence.status).row : evidence.type;
   const cell = table[name][callClass];

@@ -5,7 +5,7 @@ import { exitCode } from "./exit-code.ts";
 /** How long calls in flight are awaited after the first interrupt, milliseconds. */
 const drainMs = 5_000;
 
-/** When the process ends at the latest, after the first interrupt and after the second (RELIABILITY P14). */
+/** When the process ends at the latest, after the first interrupt and after the second: P14 of docs/operations/reliability.md. */
 const maxAfterFirstMs = 6_500;
 const maxAfterSecondMs = 2_000;
 

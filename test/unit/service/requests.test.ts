@@ -21,7 +21,7 @@ interface Row {
   readonly send: (service: Service) => Promise<unknown>;
 }
 
-/** The fifteen method-and-path pairs of service-interface.md §4. */
+/** The fifteen method-and-path pairs of docs/reference/interface.md. */
 const rows: readonly Row[] = [
   {
     name: "attach a product file",
