@@ -89,14 +89,13 @@ function checkRemoved({ removed_drafts: removed }: Plan, { removedDrafts }: Safe
 
 /** A duplicate that is forgotten by mistake is made a second time when its entry is back, which cannot be undone. */
 function checkForgotten({ changes }: Plan, { removedDrafts }: SafetyLimits): Diagnostic[] {
-  const [first, ...others] = changes.filter(({ action }) => action === "forget");
-  if (removedDrafts === "delete" || first === undefined) return [];
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  const forgotten = changes.filter(({ action }) => action === "forget");
+  if (removedDrafts === "delete" || forgotten.length === 0) return [];
   return [
     {
       severity: "error",
       code: "removed-duplicates",
-      message: `${first.address}${more} ${others.length === 0 ? "is" : "are"} no longer declared; forgetting them needs consent`,
+      message: `${describeForgotten(forgotten)} no longer declared; forgetting them needs consent`,
       hint: "Restore the entries. If they are to be forgotten, run apply with --remove-drafts, or apply a saved plan.",
     },
   ];
@@ -108,6 +107,11 @@ export function describeRemoved(removed: readonly RemovedDraft[]): string {
   const more = removed.length > names.length ? ` and ${removed.length - names.length} more` : "";
   const drafts = removed.length === 1 ? "1 draft is" : `${removed.length} drafts are`;
   return `${drafts} no longer declared: ${names.join(", ")}${more}`;
+}
+
+/** `duplicates/a and 2 more are`, of at least one. */
+export function describeForgotten([first, ...others]: readonly Change[]): string {
+  return `${first?.address}${others.length === 0 ? " is" : ` and ${others.length} more are`}`;
 }
 
 function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
