@@ -138,7 +138,7 @@ function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
 
 /**
  * Lifting a draft's protection has to be applied before a deletion can be. In the plan that lifts it, the draft's
- * detaching changes, and the publication that must come after them, are excluded with a warning.
+ * detaching changes, and the publication that must come after them with its copies, are excluded with a warning.
  */
 export function excludeUnprotected(all: Differences): Differences {
   const lifted = new Set(
@@ -150,16 +150,23 @@ export function excludeUnprotected(all: Differences): Differences {
     const draftId = draftOf(change);
     if (lifted.has(draftId) && detaches(change)) held.set(draftId, (held.get(draftId) ?? 0) + 1);
   }
-  const changes = all.changes.filter((change) => {
-    if (!held.has(draftOf(change))) return true;
-    return !detaches(change) && change.action !== "publish";
-  });
   const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
+  const copied = new Set<number>();
+  const changes = all.changes.filter((change) => {
+    const draftId = waitingDraftOf(change, publishes);
+    if (draftId === undefined || !held.has(draftId)) return true;
+    if (change.action === "duplicate") copied.add(draftId);
+    return false;
+  });
+  const publishOf = (draftId: number) =>
+    publishes.has(draftId)
+      ? ` and the publish after it${copied.has(draftId) ? ", with its copies," : ""}`
+      : "";
   const warnings = [...held].map(
     ([draftId, count]): Diagnostic => ({
       severity: "warning",
       code: "deletes-excluded",
-      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion" : "deletions"}${publishes.has(draftId) ? " and the publish after it" : ""} ${count === 1 && !publishes.has(draftId) ? "is" : "are"} excluded until the protection is lifted`,
+      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion" : "deletions"}${publishOf(draftId)} ${count === 1 && !publishes.has(draftId) ? "is" : "are"} excluded until the protection is lifted`,
       hint: "Apply this plan, then plan again.",
       address: `drafts/${draftId}`,
     }),
@@ -209,7 +216,7 @@ export function waitingDrafts({ diagnostics }: Pick<Plan, "diagnostics">): reado
   return diagnostics.filter(({ code }) => code === "waits-for-doubt" || code === "deletes-excluded");
 }
 
-/** The draft whose doubts a change waits for; `publishes` are the drafts that are published. */
+/** The draft whose doubts, or lifted protection, a change waits for; `publishes` are the drafts that are published. */
 function waitingDraftOf(change: Change, publishes: ReadonlySet<number>): number | undefined {
   if (detaches(change) || change.action === "publish") return draftOf(change);
   if (change.action !== "duplicate" || change.after.product_id !== undefined) return undefined;
