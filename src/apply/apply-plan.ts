@@ -52,7 +52,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const callsBefore = service.callCount();
   const spent = () => service.callCount() - callsBefore;
   const { limits, concurrency } = options;
-  const budget = isLimited(limits) ? new RunBudget({ limits, spent, now: () => clock.now() }) : undefined;
+  const budget = isLimited(limits) ? new RunBudget({ limits, spent, clock }) : undefined;
   const tracker = makeTracker({ clock, emit, stopped, budget, onRunFailure });
   const owner = { origin: plan.service_origin, workspace: plan.workspace };
   await ledger.assertOwner(owner);

@@ -120,7 +120,7 @@ export interface EarlierProduct {
 /**
  * What the ledger takes of a publication or duplicate that was made before it: a publication counts as of the revision that
  * the manifest asks for. Pure. Throws {@link ResolutionError} `resolution-impossible` for any other address, for one that is
- * recorded already, and for a duplicate that no manifest declares.
+ * recorded already, for a duplicate that no manifest declares, and for the product that it is a copy of.
  */
 export function earlierProductEffect(
   product: EarlierProduct,
@@ -154,6 +154,12 @@ function duplicate({ address, productId, desired, recorded, provenance }: Earlie
     throw impossible(
       `${address} copies the product of a draft that has none in the ledger`,
       `Record that one first: draftsync resolve drafts/${from.by === "draft" ? from.draftId : ""}/product --product-id ID`,
+    );
+  }
+  if (sourceProductId === productId) {
+    throw impossible(
+      `${address}: product ${productId} is what it is a copy of`,
+      "Check the product id at the service again.",
     );
   }
   return { type: "duplicated", name, from, sourceProductId, productId, provenance } as const;

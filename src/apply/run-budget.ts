@@ -1,12 +1,23 @@
 import type { RunLimit } from "../model/event.ts";
-import type { CallBudget } from "../model/ports.ts";
+import type { CallBudget, Clock } from "../model/ports.ts";
+
+/** A point in time by one of the clocks: the end of a duration by `monotonic`, which is never set, any other one by `now`. */
+export interface Deadline {
+  readonly at: number;
+  readonly clock: keyof Clock;
+}
 
 /** How far a run may go. */
 export interface RunLimits {
   /** Requests in total. */
   readonly maxCalls?: number;
-  /** No operation starts from then on, epoch milliseconds. */
-  readonly until?: number;
+  /** No operation starts from then on. */
+  readonly until?: Deadline;
+}
+
+/** Milliseconds until a deadline, negative after it. */
+export function msUntil({ at, clock }: Deadline, clocks: Clock): number {
+  return at - clocks[clock]();
 }
 
 /** Whether there is a limit; without one a run has no budget. */
@@ -19,8 +30,7 @@ export interface RunBudgetOptions {
   readonly limits: RunLimits;
   /** Requests dispatched so far in this run. */
   readonly spent: () => number;
-  /** Wall clock, epoch milliseconds. */
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 /** The budget of one operation: its first call starts within the limits of the run, and its other calls always may. */
@@ -128,17 +138,17 @@ export class RunBudget implements CallBudget {
   }
 
   #isTimeUp(): boolean {
-    const { limits, now } = this.#options;
-    if (now() < (limits.until ?? Number.POSITIVE_INFINITY)) return false;
+    const { limits, clock } = this.#options;
+    if (limits.until === undefined || msUntil(limits.until, clock) > 0) return false;
     this.#reached = "until";
     return true;
   }
 
-  /** By the wall clock, which may be set while the timer runs. */
-  #watch(until: number): void {
+  /** The wall clock may be set while the timer runs. */
+  #watch(until: Deadline): void {
     if (this.#isTimeUp()) this.#timeUp.abort();
     else {
-      const leftMs = until - this.#options.now();
+      const leftMs = msUntil(until, this.#options.clock);
       this.#timer = setTimeout(() => this.#watch(until), Math.min(leftMs, maxTimerMs)).unref();
     }
   }

@@ -118,7 +118,7 @@ export const configSchema = z
           .enum(["refuse", "delete"])
           .default("refuse")
           .describe(
-            "Files of drafts, and records of duplicates, that are no longer declared: `refuse` deletes them only with consent (a saved plan, the question on a terminal, or `--remove-drafts`), `delete` without",
+            "Files of drafts, and records of duplicates, that are no longer declared: `refuse` deletes them only with consent (a saved plan, the question on a terminal, or `--remove-drafts`), and `reconcile` never; `delete` without consent",
           ),
       })
       .prefault({})

@@ -233,7 +233,9 @@ async function apply(workspace: OpenedWorkspace, { plan, given, emit }: Applying
   const refusals = safetyRefusals(workspace.config, checked, given);
   if (refusals.length > 0) return { status: "refused", diagnostics: refusals };
   const consent = await consentToPublish(workspace.cli, checked, { ...given, autoApprove: true });
-  const ended = await applyConsented(workspace, { reviewed: checked.plan, consent, limits: given, emit });
+  const { until: at, ...others } = given;
+  const limits = { ...others, ...(at === undefined ? {} : { until: { at, clock: "now" } as const }) };
+  const ended = await applyConsented(workspace, { reviewed: checked.plan, consent, limits, emit });
   const { exit, warnings, result } = ended;
   const status = statuses.get(exit) ?? "failed";
   return {

@@ -6,7 +6,7 @@ import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
 import { digestOf } from "./digest.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
-import { describeRemoved } from "./safety.ts";
+import { describeForgotten, describeRemoved } from "./safety.ts";
 
 /** The actions a policy can allow, in the order of the report. */
 export const policyActions = [
@@ -57,22 +57,36 @@ export function excludeByPolicy(plan: Plan, allowed: ReadonlySet<PolicyAction>):
   };
 }
 
-/** Excludes the deletes of drafts that are no longer declared. Pure. A warning names the drafts. */
-export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
+/**
+ * Excludes the deletes of drafts, and the forgetting of duplicates, that are no longer declared. Pure. A warning names the
+ * drafts, and one the duplicates.
+ */
+export function excludeRemoved(plan: Plan): NarrowedPlan {
   const removed = new Set(plan.removed_drafts.map(({ address }) => address));
-  if (removed.size === 0) return { plan, excluded: {} };
-  const excluded = plan.changes.filter(
+  const forgotten = plan.changes.filter(({ action }) => action === "forget");
+  const deletes = plan.changes.filter(
     (change) => change.action === "delete" && removed.has(`drafts/${draftOf(change)}`),
   );
+  const excluded = [...deletes, ...forgotten];
+  if (excluded.length === 0) return { plan, excluded: {} };
   const leaving = new Set<Change>(excluded);
-  const warning: Diagnostic = {
-    severity: "warning",
-    code: "removed-drafts-excluded",
-    message: `${describeRemoved(plan.removed_drafts)}; their files stay`,
-    hint: "Delete them with `draftsync apply --remove-drafts`, stop managing them with `draftsync state rm`, or restore their documents.",
-  };
+  const warnings: Diagnostic[] = [];
+  if (deletes.length > 0)
+    warnings.push({
+      severity: "warning",
+      code: "removed-drafts-excluded",
+      message: `${describeRemoved(plan.removed_drafts)}; their files stay`,
+      hint: "Delete them with `draftsync apply --remove-drafts`, stop managing them with `draftsync state rm`, or restore their documents.",
+    });
+  if (forgotten.length > 0)
+    warnings.push({
+      severity: "warning",
+      code: "removed-duplicates-excluded",
+      message: `${describeForgotten(forgotten)} no longer declared; not forgotten without consent`,
+      hint: "Restore the entries, or forget them with `draftsync apply --remove-drafts` or `draftsync state rm`.",
+    });
   const kept = plan.changes.filter((change) => !leaving.has(change));
-  return { plan: narrowPlan(plan, kept, [warning]), excluded: countActions(excluded) };
+  return { plan: narrowPlan(plan, kept, warnings), excluded: countActions(excluded) };
 }
 
 /** The plan reduced to these changes, with further diagnostics. */

@@ -89,14 +89,13 @@ function checkRemoved({ removed_drafts: removed }: Plan, { removedDrafts }: Safe
 
 /** A duplicate that is forgotten by mistake is made a second time when its entry is back, which cannot be undone. */
 function checkForgotten({ changes }: Plan, { removedDrafts }: SafetyLimits): Diagnostic[] {
-  const [first, ...others] = changes.filter(({ action }) => action === "forget");
-  if (removedDrafts === "delete" || first === undefined) return [];
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  const forgotten = changes.filter(({ action }) => action === "forget");
+  if (removedDrafts === "delete" || forgotten.length === 0) return [];
   return [
     {
       severity: "error",
       code: "removed-duplicates",
-      message: `${first.address}${more} ${others.length === 0 ? "is" : "are"} no longer declared; forgetting them needs consent`,
+      message: `${describeForgotten(forgotten)} no longer declared; forgetting them needs consent`,
       hint: "Restore the entries. If they are to be forgotten, run apply with --remove-drafts, or apply a saved plan.",
     },
   ];
@@ -108,6 +107,11 @@ export function describeRemoved(removed: readonly RemovedDraft[]): string {
   const more = removed.length > names.length ? ` and ${removed.length - names.length} more` : "";
   const drafts = removed.length === 1 ? "1 draft is" : `${removed.length} drafts are`;
   return `${drafts} no longer declared: ${names.join(", ")}${more}`;
+}
+
+/** `duplicates/a and 2 more are`, of at least one. */
+export function describeForgotten([first, ...others]: readonly Change[]): string {
+  return `${first?.address}${others.length === 0 ? " is" : ` and ${others.length} more are`}`;
 }
 
 function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
@@ -134,7 +138,7 @@ function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
 
 /**
  * Lifting a draft's protection has to be applied before a deletion can be. In the plan that lifts it, the draft's
- * detaching changes, and the publication that must come after them, are excluded with a warning.
+ * detaching changes, and the publication that must come after them with its copies, are excluded with a warning.
  */
 export function excludeUnprotected(all: Differences): Differences {
   const lifted = new Set(
@@ -146,16 +150,23 @@ export function excludeUnprotected(all: Differences): Differences {
     const draftId = draftOf(change);
     if (lifted.has(draftId) && detaches(change)) held.set(draftId, (held.get(draftId) ?? 0) + 1);
   }
-  const changes = all.changes.filter((change) => {
-    if (!held.has(draftOf(change))) return true;
-    return !detaches(change) && change.action !== "publish";
-  });
   const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
+  const copied = new Set<number>();
+  const changes = all.changes.filter((change) => {
+    const draftId = waitingDraftOf(change, publishes);
+    if (draftId === undefined || !held.has(draftId)) return true;
+    if (change.action === "duplicate") copied.add(draftId);
+    return false;
+  });
+  const publishOf = (draftId: number) =>
+    publishes.has(draftId)
+      ? ` and the publish after it${copied.has(draftId) ? ", with its copies," : ""}`
+      : "";
   const warnings = [...held].map(
     ([draftId, count]): Diagnostic => ({
       severity: "warning",
       code: "deletes-excluded",
-      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion" : "deletions"}${publishes.has(draftId) ? " and the publish after it" : ""} ${count === 1 && !publishes.has(draftId) ? "is" : "are"} excluded until the protection is lifted`,
+      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion" : "deletions"}${publishOf(draftId)} ${count === 1 && !publishes.has(draftId) ? "is" : "are"} excluded until the protection is lifted`,
       hint: "Apply this plan, then plan again.",
       address: `drafts/${draftId}`,
     }),
@@ -205,7 +216,7 @@ export function waitingDrafts({ diagnostics }: Pick<Plan, "diagnostics">): reado
   return diagnostics.filter(({ code }) => code === "waits-for-doubt" || code === "deletes-excluded");
 }
 
-/** The draft whose doubts a change waits for; `publishes` are the drafts that are published. */
+/** The draft whose doubts, or lifted protection, a change waits for; `publishes` are the drafts that are published. */
 function waitingDraftOf(change: Change, publishes: ReadonlySet<number>): number | undefined {
   if (detaches(change) || change.action === "publish") return draftOf(change);
   if (change.action !== "duplicate" || change.after.product_id !== undefined) return undefined;

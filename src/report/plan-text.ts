@@ -232,12 +232,16 @@ function formatUnmanaged({ unmanaged }: PlanView, paint: Palette): string[] {
   return [`${paint("strong", "Not managed:")} ${files} in ${sanitizeLine(list)}${rest}.`];
 }
 
+/** Codes of the warnings that stand for changes that a run leaves out. */
+const narrowing: ReadonlySet<string> = new Set([
+  "excluded-by-policy",
+  "removed-drafts-excluded",
+  "removed-duplicates-excluded",
+]);
+
 /** Why there is nothing to do, in a sentence. */
 export function whyNoChanges({ diagnostics }: PlanView): string {
-  const isNarrowed = diagnostics.some(
-    ({ code }) => code === "excluded-by-policy" || code === "removed-drafts-excluded",
-  );
-  if (isNarrowed) return "Remaining changes need manual approval.";
+  if (diagnostics.some(({ code }) => narrowing.has(code))) return "Remaining changes need manual approval.";
   return "Everything is up to date.";
 }
 

@@ -194,6 +194,10 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
     expect(await there("import", "--file", "list.txt")).toMatchObject({ code: 0 });
     const plan = JSON.parse((await there("plan", "--format", "json")).stdout);
     expect(plan.summary).toEqual({ duplicate: 1, noop: 2 });
+    await other.write({ "manifests/b.yaml": "duplicates: [{ name: other, product: 9000000009 }]\n" });
+    const own = { code: 1, stderr: expect.stringContaining("product 9000000009 is what it is a copy of") };
+    expect(await there("import", "duplicates/other=9000000009")).toMatchObject(own);
+    expect(await there("resolve", "duplicates/other", "--product-id", "9000000009")).toMatchObject(own);
     expect(await there("import", "duplicates/copy=9000000009")).toMatchObject({
       code: 1,
       stdout: expect.stringContaining("- duplicates/copy  (is not there)"),

@@ -20,3 +20,17 @@ test("an apply that lifts a protection ends with 7 while a delete and a publish 
   expect(sandbox.state().products).toHaveLength(1);
   expect(sandbox.state().attachments).toMatchObject([{ fileId: 10 }]);
 });
+
+test("a copy of the product that such a publish makes waits with it", async () => {
+  const copy = "---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n";
+  await apply("--new-ledger");
+  await folder.write({
+    "manifests/a.yaml": `draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n${copy}`,
+  });
+  const first = await apply();
+  expect(first).toMatchObject({ code: 7, stdout: expect.not.stringContaining("Cannot be undone") });
+  expect(first.stdout).toContain("1 deletion and the publish after it, with its copies, are excluded");
+  expect(sandbox.state().products).toEqual([]);
+  expect((await apply()).code).toBe(0);
+  expect(sandbox.state().products).toHaveLength(2);
+});

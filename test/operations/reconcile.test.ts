@@ -164,6 +164,28 @@ describe("reconcile policy", () => {
   });
 });
 
+test("reconcile forgets an undeclared duplicate only with safety.removed_drafts: delete", async () => {
+  const copy = { "manifests/b.yaml": "duplicates: [{ name: copy, product: { draft: 1 } }]\n" };
+  const copies = () => proxy.seen.filter((line) => line.endsWith("/duplicate"));
+  const allow = "reconcile: { allow: [create, duplicate, forget] }\n";
+  await folder.write({ ...config(allow), ...manifest(files(1), "publish: true\n"), ...copy });
+  expect((await apply("--new-ledger")).code).toBe(0);
+  await folder.write({ "manifests/b.yaml": "duplicates: []\n" });
+  const kept = await reconcile("--metrics-file", "metrics.prom");
+  expect(kept).toMatchObject({ code: 0, stdout: expect.stringContaining("[removed-duplicates-excluded]") });
+  expect(kept.stdout).toContain("Remaining changes need manual approval.");
+  expect(await folder.read("metrics.prom")).toMatch(/^draftsync_excluded\{.*action="removed_drafts".*\} 1$/m);
+  await folder.write(copy);
+  expect((await reconcile()).stdout).toContain("Everything is up to date.");
+  expect(copies()).toHaveLength(1);
+  await folder.write({
+    "manifests/b.yaml": "duplicates: []\n",
+    ...config(`${allow}safety: { removed_drafts: delete }\n`),
+  });
+  expect(await reconcile()).toMatchObject({ code: 0, stdout: expect.stringContaining("1 to forget") });
+  expect((await run("state", "list")).stdout).not.toContain("duplicates/copy");
+});
+
 describe("lock in reconcile", () => {
   test("is waited for, and changes made by its holder are not repeated", async () => {
     const holder = await holdApply(3);

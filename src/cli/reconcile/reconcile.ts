@@ -8,7 +8,7 @@ import { type Plan, readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { ReconcileResult, ReconcileStatus } from "../../model/reconcile-result.ts";
 import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
-import { excludeByPolicy, excludeRemovedDrafts } from "../../plan/policy.ts";
+import { excludeByPolicy, excludeRemoved } from "../../plan/policy.ts";
 import { formatDiagnostics } from "../../report/diagnostic-text.ts";
 import type { ReconcileMetrics } from "../../report/metrics.ts";
 import { formatPlanText } from "../../report/plan-text.ts";
@@ -138,8 +138,7 @@ async function reconcileLocked(run: Run): Promise<RunEnd> {
   // A problem that prevents every call, such as a missing key, is reported before the plan.
   await recordingFailure(ledger, plan.plan_id, () => workspace.connect(() => {}));
   showPlan(cli, plan, request);
-  // What the policy does not allow is left out already.
-  const refusals = safetyRefusals(config, { plan, recorded }, { removeDrafts: true });
+  const refusals = safetyRefusals(config, { plan, recorded }, {});
   const { news } = request;
   const refusalText = formatDiagnostics(refusals, cli.terminal.paintErr);
   const isNew = news === undefined || news.isNew("refusals", refusalText);
@@ -167,8 +166,7 @@ interface Narrowed {
 
 /** No person is asked here: what needs one is excluded, then what the policy does not allow. */
 function narrow({ plan: whole, recorded }: PlannedState, { safety, reconcile, service }: Config): Narrowed {
-  const consented =
-    safety.removedDrafts === "delete" ? { plan: whole, excluded: {} } : excludeRemovedDrafts(whole);
+  const consented = safety.removedDrafts === "delete" ? { plan: whole, excluded: {} } : excludeRemoved(whole);
   const allowed = excludeByPolicy(consented.plan, reconcile.allow);
   const isNew = isNewLedger(recorded, service.origin);
   const known = excludeIrreversible(allowed.plan, recorded, { isNew });

@@ -49,7 +49,7 @@ export function limitFlagsOf({ maxCalls, until, interval }: ReconcileFlags): Lim
   }
   return {
     ...(maxCalls === undefined ? {} : { maxCalls }),
-    ...(until === undefined ? {} : { until: parseUntil(until, systemClock.now()) }),
+    ...(until === undefined ? {} : { until: parseUntil(until, systemClock) }),
   };
 }
 

@@ -149,8 +149,10 @@ function readProduct(
   } else {
     const copy = desired.duplicates.find(({ name }) => name === address.name);
     if (copy === undefined) return `${text}: no manifest declares this duplicate`;
-    if (sourceOf(copy, recorded) === undefined)
+    const source = sourceOf(copy, recorded);
+    if (source === undefined)
       return `${text}: the product it is a copy of is not known; import the publication of its draft first`;
+    if (source === given) return `${text}: product ${given} is what it is a copy of`;
   }
   return { type: "product", address: text, productId: given };
 }

@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import type { RunLimits } from "../../apply/run-budget.ts";
+import { msUntil, type RunLimits } from "../../apply/run-budget.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
@@ -179,6 +179,6 @@ function limitPolicy(policy: RefreshPolicy, { maxCalls }: RunLimits): RefreshPol
 
 function timeUp({ until }: RunLimits): readonly AbortSignal[] {
   if (until === undefined) return [];
-  const halfMs = Math.max(0, (until - systemClock.now()) / 2);
+  const halfMs = Math.max(0, msUntil(until, systemClock) / 2);
   return [AbortSignal.timeout(Math.min(Math.round(halfMs), 2 ** 31 - 1))];
 }

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import type { RunLimits } from "../../apply/run-budget.ts";
-import { systemClock } from "../../model/ports.ts";
+import { type Deadline, msUntil, type RunLimits } from "../../apply/run-budget.ts";
+import { type Clock, systemClock } from "../../model/ports.ts";
 import { parseDuration } from "../../model/time.ts";
 import { parseIntegerFlag } from "../cli.ts";
 import { CliError } from "./cli-error.ts";
 
-/** Flags that say how far a run may go. `until` is in epoch milliseconds. */
+/** Flags that say how far a run may go. */
 export interface LimitFlags {
   readonly maxCalls?: number;
-  readonly until?: number;
+  readonly until?: Deadline;
 }
 
 /** Adds `--max-calls` and `--until`. */
@@ -22,7 +22,7 @@ export function withLimitFlags(command: Command): Command {
     .option(
       "--until <time>",
       "start no operation after this time: 18:30, 2026-11-21T18:30:00Z, or 45m (from now)",
-      (text) => parseUntil(text, systemClock.now()),
+      (text) => parseUntil(text, systemClock),
     );
 }
 
@@ -38,16 +38,22 @@ export function limitsOf({ maxCalls, until }: LimitFlags, spent = 0): RunLimits 
 export const parseMaxCalls = parseIntegerFlag("--max-calls", "500");
 
 /**
- * A point in time, epoch milliseconds: of the day (`18:30` in local time, tomorrow's when today's has passed), of
- * ISO 8601 with its zone, or a duration from now.
+ * A point in time: of the day (`18:30` in local time, tomorrow's when today's has passed), of ISO 8601 with its zone, or a
+ * duration from now.
  *
  * @throws CliError `invalid-flag` for anything else, and for a time that has passed.
  */
-export function parseUntil(text: string, now: number): number {
-  const at = clockTime(text, now) ?? parseIsoTime(text) ?? (parseDuration(text) ?? Number.NaN) + now;
-  if (at > now) return at;
+export function parseUntil(text: string, clocks: Clock): Deadline {
+  const time = clockTime(text, clocks.now()) ?? parseIsoTime(text);
+  const deadline: Deadline =
+    time === undefined
+      ? { at: clocks.monotonic() + (parseDuration(text) ?? Number.NaN), clock: "monotonic" }
+      : { at: time, clock: "now" };
+  if (msUntil(deadline, clocks) > 0) return deadline;
   throw new CliError(
-    Number.isNaN(at) ? `--until must be a time, not "${text}"` : `the time of --until ${text} has passed`,
+    Number.isNaN(deadline.at)
+      ? `--until must be a time, not "${text}"`
+      : `the time of --until ${text} has passed`,
     {
       code: "invalid-flag",
       hint: "Use a time (18:30), a date and time with its zone (2026-11-21T18:30:00Z), or a duration (45m).",

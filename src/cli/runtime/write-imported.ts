@@ -121,7 +121,8 @@ export interface Imported {
 
 /**
  * The files and publications that were imported and that no manifest declares, as drafts of `file`. A list that no manifest has
- * gets the files that are recorded or in doubt in it, too: without them the next plans would delete them.
+ * gets the files that are recorded or in doubt in it, too: without them the next plans would delete them. A draft without a
+ * document keeps its protection.
  */
 export function importedDrafts(
   { effects, recorded, declared }: Imported,
@@ -164,7 +165,7 @@ export function importedDrafts(
   }
   return [...drafts].map(([draftId, { attachments, revision }]) => ({
     draftId,
-    protect: false,
+    protect: recorded.protectedDrafts.has(draftId),
     managed: fileKinds.filter((kind) =>
       [...attachments.values()].some(({ address }) => address.kind === kind),
     ),

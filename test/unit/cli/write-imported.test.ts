@@ -47,6 +47,13 @@ test.each([undefined, "# Ours.\ndraft: 1\n"])(
   },
 );
 
+test("keeps the protection of a draft whose document was lost", () => {
+  const effects = [{ type: "attached", attachment: recordedFile(1, 14) }] as const;
+  const recorded = recordedWith({ protectedDrafts: new Set([1]) });
+  const drafts = importedDrafts({ effects, recorded, declared: desiredWith() }, file);
+  expect(drafts).toMatchObject([{ draftId: 1, protect: true }]);
+});
+
 test("adds recorded and in-doubt files to a list that no manifest has", () => {
   const imported = recordedFile(1, 14);
   const doubt = doubtOf("attach", [1, 13], { id: "lost" });
