@@ -280,7 +280,8 @@ function absentEffects({ kind, target, first }: UnsettledAttachment): readonly L
 /** A file that the manifests do not ask for is attached: the draft must not be published with it. */
 function foundAttached({ address }: UnsettledAttachment): ChangeEnd {
   const message = `${address} is attached after all, and the manifests do not ask for it`;
-  const hint = "Run the command again: its plan deletes or replaces the file.";
+  const hint =
+    "Make a new plan, which deletes or replaces the file: draftsync apply, or draftsync plan --out FILE.";
   const failure = { code: "attached-after-all", message, hint, errors: [], stops: "draft" } as const;
   return { outcome: "rejected", failure };
 }

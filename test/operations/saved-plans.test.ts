@@ -199,4 +199,70 @@ describe("stale saved plan", () => {
     await refused();
     expect(published()).toBe(0);
   });
+
+  const declare = (...entries: string[]) =>
+    folder.write({
+      "manifests/a.yaml": `draft: 1\nproduct_files: [{ file_id: 11, renderer: arnold }${entries.map((entry) => `, ${entry}`).join("")}]\n`,
+      "manifests/c.yaml": "duplicates: []\n",
+    });
+  const gone = () => sandbox.detach({ draftId: 1, kind: "product_file", fileId: 12 });
+
+  test.each([
+    { name: "attaches", wanted: ["{ file_id: 12 }"] },
+    { name: "leaves out", wanted: [] },
+  ])(
+    "is refused after another run has attached a detached file again that it $name now",
+    async ({ wanted }) => {
+      await folder.write(config("refresh: { attachments: probe }\n"));
+      await declare("{ file_id: 12 }");
+      expect(await apply()).toMatchObject({ code: 0 });
+      gone();
+      await declare(...wanted);
+      expect(await run("plan", "--refresh", "full", "--out", "plan.json")).toMatchObject({
+        stdout: expect.stringContaining("not attached any more"),
+      });
+      await declare("{ file_id: 12 }");
+      expect(await run("reconcile")).toMatchObject({ code: 0 });
+      expect(sandbox.state().attachments.map(({ fileId }) => fileId)).toContain(12);
+      await refused();
+    },
+  );
+
+  test("is refused when another run has undone what it changed in the ledger alone", async () => {
+    await declare("{ file_id: 12 }");
+    await folder.write({ "manifests/b.yaml": "draft: 2\nprotect: true\nproduct_files: [{ file_id: 21 }]\n" });
+    expect(await apply()).toMatchObject({ code: 0 });
+    await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 21 }]\n" });
+    await save();
+    expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    await folder.write({ "manifests/b.yaml": "draft: 2\nprotect: true\nproduct_files: [{ file_id: 21 }]\n" });
+    expect(await apply()).toMatchObject({ code: 0 });
+    await refused();
+  });
+
+  test("is refused once a file in doubt that it does not ask for turns out to be attached", async () => {
+    await declare();
+    expect(await apply()).toMatchObject({ code: 0 });
+    await declare("{ file_id: 12 }");
+    proxy.choose = ({ method, path }) =>
+      method === "POST" && path.endsWith("/product_files")
+        ? { type: "answer-lost" }
+        : path.endsWith("/12")
+          ? { type: "lost" }
+          : undefined;
+    expect((await apply()).code).toBe(4);
+    proxy.choose = () => undefined;
+    await declare();
+    const manifest = await folder.read("manifests/a.yaml");
+    await folder.write({ "manifests/a.yaml": `${manifest}publish: true\n` });
+    await save();
+    expect(await apply("plan.json")).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("[attached-after-all]"),
+    });
+    await refused();
+    expect(published()).toBe(0);
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(sandbox.state().attachments.map(({ fileId }) => fileId)).not.toContain(12);
+  });
 });

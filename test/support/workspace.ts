@@ -29,7 +29,7 @@ export interface HeldApply extends Running {
 
 /** Each part refers to that of the current test, so a file can destructure it once. */
 export interface Workspace {
-  readonly sandbox: Pick<Sandbox, "state">;
+  readonly sandbox: Pick<Sandbox, "state" | "detach">;
   /** The proxy of every call. */
   readonly proxy: Pick<FaultyProxy, "seen" | "choose">;
   readonly folder: Omit<Folder, "dispose">;
@@ -98,7 +98,7 @@ export function useWorkspace(settings: Settings): Workspace {
   });
 
   return {
-    sandbox: { state: () => now().sandbox.state() },
+    sandbox: { state: () => now().sandbox.state(), detach: (file) => now().sandbox.detach(file) },
     proxy: {
       get seen() {
         return now().proxy.seen;
