@@ -9,6 +9,7 @@ import {
   type ReplaceChange,
   stagesOf,
 } from "../model/change.ts";
+import { lazily } from "../model/lazily.ts";
 import { fileResource } from "../model/resource.ts";
 import { onAbort } from "../model/wait.ts";
 import {
@@ -22,7 +23,7 @@ import {
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
-import { holderOf, type KnownFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
+import { holderOf, type KnownFile, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -81,8 +82,8 @@ class DraftRun {
   readonly #items: readonly Item[];
   /** Ends what of the draft has not been sent. */
   readonly #halt: AbortController;
-  /** Files that this run has attached or confirmed, by their paths at the service. */
-  readonly #attached = new Set<string>();
+  /** The files of all changes but the deletions, by their paths at the service; complete once the uploads have ended. */
+  readonly #kept = lazily(() => new Set(this.#items.flatMap(keptFile)));
   #productId: number | undefined;
   /** The first change that did not succeed. */
   #failedAt: string | undefined;
@@ -122,7 +123,6 @@ class DraftRun {
     tracker.start(change);
     const end = await guarded(() => this.#apply(item, stage));
     if (end.outcome === "done") {
-      if (end.fileId !== undefined) this.#attached.add(fileName(change, end.fileId));
       if (end.wasAttached) {
         item.wasAttached = true;
         this.#attachedBefore ??= change.address;
@@ -184,11 +184,11 @@ class DraftRun {
     if (known === undefined) throw new TypeError(`${address} has no file id after its upload`);
     const { context } = this.#tools;
     const { signal } = this.#halt;
-    const replaces = this.#replacedBy(change);
     // The planner has compared a file that the manifest names by its id with the others.
     if (address === fileName(change, known))
-      return attachFile(context, { change, fileId: known, isInDoubt: false, replaces, signal });
+      return attachFile(context, { change, fileId: known, isInDoubt: false, replaces: undefined, signal });
     const recorded = item.recorded ?? (await this.#tools.recorded());
+    const replaces = this.#fileToDetach(change, recorded);
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { attachment, isInDoubt = false } = recorded.get(fileName(change, known)) ?? {};
@@ -196,24 +196,22 @@ class DraftRun {
     return attachFile(context, { change, fileId: known, isInDoubt, replaces, signal });
   }
 
-  /** The file that a replacement leaves to be detached, unless another entry takes it over. */
-  #replacedBy(change: CreateChange | ReplaceChange): number | undefined {
-    if (change.action !== "replace") return undefined;
-    const { file_id: fileId } = change.before;
+  /** The recorded file of a change, to be detached; `undefined` when another entry keeps it or has taken it over. */
+  #fileToDetach(
+    { address, before }: CreateChange | DeleteChange | ReplaceChange,
+    recorded: ReadonlyMap<string, KnownFile>,
+  ): number | undefined {
+    const { file_id: fileId } = before ?? {};
     if (fileId === undefined) return undefined;
-    // A continued plan knows the file of an entry whose upload ended in an earlier run.
-    const isTakenOver = this.#items.some(({ change: other, fileId: uploaded }) => {
-      if (other === change || (other.action !== "create" && other.action !== "replace")) return false;
-      const file = uploaded ?? other.after.file_id;
-      return file !== undefined && fileName(other, file) === fileName(change, fileId);
-    });
-    return isTakenOver ? undefined : fileId;
+    const file = fileName({ address }, fileId);
+    const at = recorded.get(file)?.attachment?.address;
+    // A file that gave up its address is recorded under its id.
+    const isMoved = at !== undefined && at !== file && at !== (before?.address ?? address);
+    return this.#kept().has(file) || isMoved ? undefined : fileId;
   }
 
-  /** Detaches a file, unless this run has just attached it for another entry. */
   async #detach(change: DeleteChange | ReplaceChange): Promise<ChangeEnd> {
-    const { file_id: fileId } = change.before;
-    if (fileId !== undefined && this.#attached.has(fileName(change, fileId))) return { outcome: "done" };
+    if (this.#fileToDetach(change, await this.#tools.recorded()) === undefined) return { outcome: "done" };
     return detachFile(this.#tools.context, { change, signal: this.#halt.signal });
   }
 }
@@ -232,7 +230,13 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
   };
 }
 
-function fileName({ address }: Change, fileId: number): string {
+/** The file that a change attaches or keeps. */
+function keptFile({ change, fileId = plannedFile(change) }: Item): string[] {
+  const isUndeclared = change.action === "in_doubt" && change.undeclared !== undefined;
+  return fileId === undefined || isUndeclared ? [] : [fileName(change, fileId)];
+}
+
+function fileName({ address }: Pick<Change, "address">, fileId: number): string {
   const parsed = parseAddress(address);
   if (parsed?.type !== "attachment") throw new TypeError(`${address} is not an attachment`);
   return fileResource({ ...parsed, fileId });

@@ -98,7 +98,7 @@ function isBefore(change: Change, address: string, isKnown: boolean): boolean {
 }
 
 /** The file that a change attaches or keeps, when the plan knows it. */
-function plannedFile(change: Change): number | undefined {
+export function plannedFile(change: Change): number | undefined {
   if (change.after === null || isProtectChange(change) || !("file_id" in change.after)) return undefined;
   return change.after.file_id;
 }

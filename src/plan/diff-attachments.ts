@@ -29,6 +29,14 @@ import {
 } from "./attachment-states.ts";
 import { type Differences, makeUnmanagedTest, type UnmanagedTest } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
+import {
+  type Found,
+  findRecorded,
+  isOtherContent,
+  knownFile,
+  type Named,
+  namedElsewhere,
+} from "./find-recorded.ts";
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /** Product and promotional files: desired against recorded. */
@@ -38,6 +46,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const inOrder = addressed(desired);
   const doubts = atTheirEntries(blockingDoubts(recorded), inOrder, index);
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
+  const named = lazily(() => namedElsewhere(inOrder, index));
   const changes: Change[] = [];
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -47,35 +56,33 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   let accounted = 0;
   for (const operation of doubts.values()) {
     if (operation.kind === "attach")
-      changes.push(...diffDoubt(operation, { wanted: wanted(), index, isUnmanaged }));
+      changes.push(...diffDoubt(operation, { wanted: wanted(), index, isUnmanaged, named }));
   }
   const files = new FilesOfList();
   for (const { address, attachment } of inOrder) {
     const own = index.at(address);
     const isInDoubt = doubts.has(address);
-    const found = isInDoubt ? undefined : findRecorded(attachment, own, { index, wanted, claimed });
+    const found = isInDoubt ? {} : findRecorded(attachment, own, { index, wanted, claimed, named });
     const fileId = knownFile(attachment, { own, found, index });
     const holder = files.take(attachment, fileId, address);
     if (holder !== undefined) {
       diagnostics.push(sameFileTwice(attachment, { address, ...holder }));
-      changes.push(...earlierRemoval(own, holder.fileId, doubts));
+      changes.push(...earlierRemoval(own, holder.fileId, { doubts, named }));
       continue;
     }
     if (isInDoubt) continue;
     const change = compare(address, attachment, found, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
-    if (found === undefined) continue;
+    const { record, former } = found;
+    if (record === undefined) continue;
     accounted += 1;
-    if (found.record.address !== address) claimed.add(found.record);
-    if (found.former === undefined) continue;
-    claimed.add(found.former);
-    const isHalfDone = found.record.replaced === true;
-    changes.push(...formerRemoval(found.former, { wanted: wanted(), isHalfDone }));
+    if (record.address !== address) claimed.add(record);
+    changes.push(...formerRemoval(former, { named, isHalfDone: record.replaced === true }));
   }
   const isLeft = ({ address }: RecordedAttachment) => !wanted().has(address) && !doubts.has(address);
   const all = accounted < recorded.attachments.length ? recorded.attachments : [];
-  const left = all.filter((attachment) => !claimed.has(attachment) && isLeft(attachment));
+  const left = all.filter((each) => !claimed.has(each) && isLeft(each) && !named().has(each));
   const declared = lazily(() => new Set(desired.drafts.map(({ draftId }) => draftId)));
   const isDeclared = (draftId: number) => declared().has(draftId);
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
@@ -136,36 +143,16 @@ function addressed({ drafts }: Desired): readonly Addressed[] {
   return all.sort((a, b) => compareText(a.address, b.address));
 }
 
-/**
- * The file of an entry, as far as it is known: that of its record, unless its content changed; that of the record it takes
- * over; else that of its upload.
- */
-function knownFile(
-  attachment: DesiredAttachment,
-  {
-    own,
-    found,
-    index,
-  }: {
-    readonly own: RecordedAttachment | undefined;
-    readonly found: Found | undefined;
-    readonly index: RecordedIndex;
-  },
-): number | undefined {
-  if (found !== undefined && found.record !== own) return found.record.fileId;
-  const isOwn = own !== undefined && !isOtherContent(attachment, own, index);
-  return isOwn ? own.fileId : fileIdOf(attachment, index);
-}
-
 interface DoubtSearch {
   readonly wanted: ReadonlyMap<string, DesiredAttachment>;
   readonly index: RecordedIndex;
   readonly isUnmanaged: UnmanagedTest;
+  readonly named: Named;
 }
 
 /** An attachment in doubt; and once it is settled, the file that it takes the place of. */
 function diffDoubt(operation: RecordedOperation, search: DoubtSearch): readonly Change[] {
-  const { wanted, index } = search;
+  const { wanted, index, named } = search;
   const after = settleableState(operation, wanted.get(operation.address), index);
   if (after === null) {
     const isReplaced = wanted.has(operation.address) || index.at(operation.address) !== undefined;
@@ -175,75 +162,33 @@ function diffDoubt(operation: RecordedOperation, search: DoubtSearch): readonly 
   const settling = inDoubtChange(operation, after);
   const replaced = index.at(operation.address);
   if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
-  return [settling, ...formerRemoval(replaced, { wanted, isHalfDone: true })];
+  return [settling, ...formerRemoval(replaced, { named, isHalfDone: true })];
 }
 
 /** A file's record gives up the address when the new file's takes it. Left attached, it would be published too. */
 function formerRemoval(
-  former: RecordedAttachment,
-  { wanted, isHalfDone }: { wanted: ReadonlyMap<string, DesiredAttachment>; isHalfDone: boolean },
+  former: RecordedAttachment | undefined,
+  { named, isHalfDone }: { readonly named: Named; readonly isHalfDone: boolean },
 ): readonly Change[] {
-  const address = fileResource(former);
-  return wanted.has(address) ? [] : [removal(former, { address, reason: "content_changed", isHalfDone })];
-}
-
-interface Search {
-  readonly index: RecordedIndex;
-  readonly wanted: () => ReadonlyMap<string, DesiredAttachment>;
-  readonly claimed: ReadonlySet<RecordedAttachment>;
-}
-
-interface Found {
-  readonly record: RecordedAttachment;
-  /** What has the address and is not the desired file. */
-  readonly former?: RecordedAttachment;
-}
-
-/**
- * The record of a desired attachment: its own, by address; else, or when that has another content, that of its file under
- * another address. A record that another entry accounts for is none.
- */
-function findRecorded(
-  attachment: DesiredAttachment,
-  atAddress: RecordedAttachment | undefined,
-  search: Search,
-): Found | undefined {
-  const { index, claimed } = search;
-  const own = atAddress !== undefined && claimed.has(atAddress) ? undefined : atAddress;
-  if (own !== undefined && !isOtherContent(attachment, own, index)) return { record: own };
-  const elsewhere = findElsewhere(attachment, search);
-  if (elsewhere === undefined) return own === undefined ? undefined : { record: own };
-  return own === undefined ? { record: elsewhere } : { record: elsewhere, former: own };
-}
-
-/** By its file id, when a manifest now names the file another way; else by its content, when a local file was renamed. */
-function findElsewhere(
-  attachment: DesiredAttachment,
-  { index, wanted, claimed }: Search,
-): RecordedAttachment | undefined {
-  const fileId = fileIdOf(attachment, index);
-  const sameFile = fileId === undefined ? undefined : index.ofFile(attachment, fileId);
-  if (sameFile !== undefined) return claimed.has(sameFile) ? undefined : sameFile;
-  if (attachment.content === undefined) return undefined;
-  return index.ofContent(attachment).find((other) => !wanted().has(other.address) && !claimed.has(other));
+  if (former === undefined || named().has(former)) return [];
+  return [removal(former, { address: fileResource(former), reason: "content_changed", isHalfDone })];
 }
 
 function compare(
   address: string,
   attachment: DesiredAttachment,
-  found: Found | undefined,
+  { record: known, former }: Found,
   index: RecordedIndex,
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
-  if (found === undefined) {
-    const after = desiredState(attachment, index);
-    const attributes = changedAttributes(kind, {}, attachment.attributes);
-    return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
-  }
-  const { record: known, former } = found;
-  const isReplaced = isOtherContent(attachment, known, index);
+  const isReplaced = known !== undefined && isOtherContent(attachment, known, index);
   const replaced = isReplaced ? known : former;
   const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
+  if (known === undefined) {
+    const after = desiredState(wanted, index);
+    const attributes = changedAttributes(kind, {}, wanted.attributes);
+    return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
+  }
   const asDesired = isAsDesired(address, wanted, known, index);
   const doubt = isReplaced ? undefined : index.doubtOf(known);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
@@ -301,16 +246,6 @@ function isAsDesired(
   );
 }
 
-/** The recorded file may be the content's own upload even when its digest was not noted: it was named by its id then. */
-function isOtherContent(
-  attachment: DesiredAttachment,
-  known: RecordedAttachment,
-  index: RecordedIndex,
-): boolean {
-  if (attachment.content === undefined || attachment.content.sha256 === known.sha256) return false;
-  return fileIdOf(attachment, index) !== known.fileId;
-}
-
 interface Removal {
   readonly address: string;
   readonly reason: Reason;
@@ -335,8 +270,8 @@ function removal(attachment: RecordedAttachment, { address, reason, isHalfDone }
 function earlierRemoval(
   own: RecordedAttachment | undefined,
   fileId: number,
-  doubts: ReadonlyMap<string, RecordedOperation>,
+  { doubts, named }: { readonly doubts: ReadonlyMap<string, RecordedOperation>; readonly named: Named },
 ): readonly Change[] {
-  if (own === undefined || own.fileId === fileId || doubts.has(own.address)) return [];
+  if (own === undefined || own.fileId === fileId || doubts.has(own.address) || named().has(own)) return [];
   return [removal(own, { address: own.address, reason: "content_changed", isHalfDone: false })];
 }

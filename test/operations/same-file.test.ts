@@ -64,3 +64,27 @@ test("a continued plan keeps the old file of a replacement for the entry that ta
   ]);
   expect((await run("plan")).stdout).toContain("No changes");
 });
+
+test("a continued plan keeps the old file of a changed source that another entry names", async () => {
+  fileOf = () => 11;
+  await folder.write({ "manifests/a.yaml": list(source), "x.glb": "first" });
+  await apply();
+  await confirmLedger();
+  fileOf = () => 12;
+  const manifest = `${list(source, `{ upload_id: u-${uploads}, renderer: rx }`)}publish: true\n`;
+  await folder.write({ "manifests/a.yaml": manifest, "x.glb": "second" });
+  await run("plan", "--out", "plan.json");
+  // The first run adopts the old file and uploads the new one.
+  expect((await apply("plan.json", "--max-calls", "2")).code).toBe(7);
+  arrivals.length = 0;
+  expect((await apply("plan.json")).code).toBe(0);
+  expect(arrivals.map(({ method }) => method)).not.toContain("DELETE");
+  expect(
+    sandbox
+      .state()
+      .attachments.map(({ fileId }) => fileId)
+      .sort(),
+  ).toEqual([11, 12]);
+  expect(sandbox.state().products).toHaveLength(1);
+  expect((await run("plan")).stdout).toContain("No changes");
+});

@@ -252,6 +252,28 @@ test("publishes a draft when a refused attachment is a file that this ledger att
   expect(products.filter(({ draftId }) => draftId === 2)).toHaveLength(1);
 });
 
+test("does not detach a file that another entry has by then", async () => {
+  const fileId = attachedFile();
+  const other = "drafts/1/product_files/upload_key:in/a";
+  await world.write("draft: 1\nproduct_files: [{ source: ../a.glb }, { file_id: 10 }]\n");
+  await world.apply();
+  await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: vray }]\n");
+  const target = { draftId: 1, kind: "product_files", fileId } as const;
+  world.proxy.choose = ({ method }) =>
+    method === "PATCH"
+      ? {
+          type: "answer-held",
+          until: world.ledger.record([{ type: "readdressed", target, address: other }]),
+        }
+      : undefined;
+  world.requests();
+  expect((await world.apply()).totals).toMatchObject({ done: 2, failed: 0 });
+  expect(world.requests()).toEqual(["PATCH /api/drafts/1/product_files/10"]);
+  expect((await world.ledger.load()).attachments).toContainEqual(
+    expect.objectContaining({ fileId, address: other }),
+  );
+});
+
 describe("two sources with the same content in one list", () => {
   const two = "draft: 2\nproduct_files: [{ source: ../b.glb }, { source: ../c.glb }]\n";
   const one = "draft: 2\nproduct_files: [{ source: ../b.glb }]\n";

@@ -182,7 +182,7 @@ describe("attachments", () => {
       },
     );
 
-    test("are one file, at a renamed source, and are written once", () => {
+    test("are two files when one of them only has the content of the other's upload", () => {
       const attachments = [
         wantedSource(1, "c.glb", "old", { renderer: "p" }),
         { ...byKey, attributes: { renderer: "q" } },
@@ -191,11 +191,10 @@ describe("attachments", () => {
         uploads: [upload],
         attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "old" })],
       });
-      const plan = planOf(desiredWith({ drafts: [draftWith(1, { attachments })] }), recorded);
-      expect(plan.changes.map(({ action, address }) => `${action} ${address}`)).toEqual([
-        "update drafts/1/product_files/source:c.glb",
+      expect(lines(desiredWith({ drafts: [draftWith(1, { attachments })] }), recorded)).toEqual([
+        "create not_recorded drafts/1/product_files/source:c.glb [renderer]",
+        "update attributes_differ drafts/1/product_files/upload_key:in/a [renderer]",
       ]);
-      expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice" }]);
     });
 
     test("detach the file that the other entry had before", () => {

@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import type { DesiredAttachment } from "../../../src/model/desired.ts";
+import type { Recorded, RecordedUpload } from "../../../src/model/recorded.ts";
+import { checkSafety } from "../../../src/plan/safety.ts";
+import {
+  desiredWith,
+  draftWith,
+  planOf,
+  recordedFile,
+  recordedWith,
+  wanted,
+  wantedFile,
+  wantedSource,
+} from "../../support/planning.ts";
+import { doubt, lines } from "./support.ts";
+
+const list = "drafts/1/product_files";
+const source = `${list}/source:a.glb`;
+/** An upload that ended with this file. */
+const upload = (name: string, sha256: string, fileId: number): RecordedUpload => ({
+  uploadId: `u${fileId}`,
+  uploadKey: `in/${fileId}`,
+  source: name,
+  sha256,
+  status: "success",
+  fileId,
+  at: 0,
+});
+const keyUpload: RecordedUpload = {
+  uploadId: "u1",
+  uploadKey: "in/k",
+  status: "success",
+  fileId: 10,
+  at: 0,
+};
+/** File 10 is recorded as the old content of a.glb. */
+const old = recordedFile(1, 10, { address: source, sha256: "old", attributes: { renderer: "vray" } });
+const holding = (parts: Partial<Recorded> = {}) =>
+  recordedWith({ attachments: [old], uploads: [upload("b.glb", "old", 10), keyUpload], ...parts });
+const byUploadId = wanted(1, "product_files", { by: "upload_id", uploadId: "u10" });
+const byUploadKey = wanted(1, "product_files", { by: "upload_key", uploadKey: "in/k" });
+const changed = wantedSource(1, "a.glb", "new");
+const desired = (...attachments: DesiredAttachment[]) =>
+  desiredWith({ drafts: [draftWith(1, { attachments })] });
+const created = `create not_recorded ${source} [renderer]`;
+
+describe("the old file of a changed source that another entry names", () => {
+  const namedBy: [string, DesiredAttachment, string][] = [
+    ["an upload id", byUploadId, `${list}/upload_id:u10`],
+    ["an upload key", byUploadKey, `${list}/upload_key:in/k`],
+    ["a source that was uploaded before", wantedSource(1, "b.glb", "old"), `${list}/source:b.glb`],
+    ["its file id", wantedFile(1, 10), `${list}/10`],
+  ];
+
+  test.each(namedBy)("is adopted by %s, and the new content is a new file", (_name, entry, address) => {
+    const { changes } = planOf(desired(changed, entry), holding());
+    expect(changes.map(({ action }) => action).sort()).toEqual(["adopt", "create"]);
+    expect(changes.find(({ action }) => action === "adopt")).toMatchObject({ address });
+    expect(changes.find(({ action }) => action === "create")).toMatchObject({ address: source });
+  });
+
+  test("leaves the attributes that are no longer managed to the new file, too", () => {
+    const [, create] = planOf(desired(changed, wantedFile(1, 10)), holding()).changes;
+    expect(create).toMatchObject({ action: "create", after: { renderer: "vray" }, attributes: ["renderer"] });
+  });
+
+  test("stays attached when only the changed source is targeted", () => {
+    expect(lines(desired(changed, byUploadId), holding(), { targets: [source] })).toEqual([created]);
+  });
+
+  test("stays attached when the new content turns out to be the file of a third entry", () => {
+    const recorded = holding({
+      attachments: [old, recordedFile(1, 9)],
+      uploads: [upload("a.glb", "new", 9), upload("b.glb", "old", 10)],
+    });
+    const plan = planOf(desired(wantedFile(1, 9), changed, byUploadId), recorded);
+    expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice" }]);
+    expect(plan.changes).toMatchObject([{ action: "adopt", address: `${list}/upload_id:u10` }]);
+  });
+
+  test("belongs to the first of two entries that name it", () => {
+    const plan = planOf(desired(changed, byUploadId, byUploadKey), holding());
+    expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", address: `${list}/upload_key:in/k` }]);
+    expect(plan.changes).toMatchObject([
+      { action: "create", address: source },
+      { action: "adopt", address: `${list}/upload_id:u10` },
+    ]);
+  });
+
+  test("is no replacement that the protection of the draft forbids", () => {
+    const recorded = holding({ protectedDrafts: new Set([1]) });
+    const drafts = [draftWith(1, { attachments: [changed, byUploadId], protect: true })];
+    const limits = { maxDeletes: { percent: 0, above: 0 }, removedDrafts: "refuse" } as const;
+    expect(checkSafety(planOf(desiredWith({ drafts }), recorded), recorded, limits)).toEqual([]);
+  });
+
+  test("stays attached while the attach of the new content is in doubt", () => {
+    const attach = doubt({ address: source, kind: "attach", intent: { fileId: 11, sha256: "new" } });
+    expect(lines(desired(changed, byUploadId), holding({ inDoubt: [attach] }))).toEqual([
+      `in_doubt outcome_unknown ${source}`,
+      `adopt renamed ${list}/upload_id:u10`,
+    ]);
+  });
+
+  test("stays attached while its attach at the other entry is in doubt", () => {
+    const attach = doubt({ address: `${list}/upload_id:u10`, kind: "attach", intent: { fileId: 10 } });
+    const settling = `in_doubt outcome_unknown ${list}/upload_id:u10`;
+    const recorded = holding({ inDoubt: [attach] });
+    expect(lines(desired(changed, byUploadId), recorded)).toEqual([created, settling]);
+    expect(lines(desired(byUploadId), recorded)).toEqual([settling]);
+  });
+});
+
+test("takes over the files of three sources that exchange their contents", () => {
+  const recorded = recordedWith({
+    attachments: ["a", "b", "c"].map((name, at) =>
+      recordedFile(1, 10 + at, { address: `${list}/source:${name}.glb`, sha256: `old ${name}` }),
+    ),
+    uploads: [upload("a.glb", "old b", 11), upload("b.glb", "old c", 12), upload("c.glb", "old a", 10)],
+  });
+  const rotated = desired(
+    wantedSource(1, "a.glb", "old b"),
+    wantedSource(1, "b.glb", "old c"),
+    wantedSource(1, "c.glb", "old a"),
+  );
+  const plan = planOf(rotated, recorded);
+  expect(
+    plan.changes.map(({ action, before }) => [action, before && "file_id" in before && before.file_id]),
+  ).toEqual([
+    ["adopt", 11],
+    ["adopt", 12],
+    ["adopt", 10],
+  ]);
+});
