@@ -45,7 +45,7 @@ export async function attachFile(
   const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
     type: "attached",
     attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
-    ...(replaces === undefined ? {} : { replaces }),
+    replaces: replaces ?? null,
   });
   const budget = context.budget?.operation();
   const result = await runFileOperation(context, {
@@ -170,7 +170,7 @@ export async function takeOverFile(
       return {
         type: "attached",
         attachment: recordOf(context, { change, target, by: "patch", attributes }),
-        ...(replaces === undefined ? {} : { replaces }),
+        replaces: replaces ?? null,
       };
     },
     signal,

@@ -117,9 +117,9 @@ export async function applyEffect(
 }
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
-  // The record that held the address is replaced by this file, and still to be detached.
-  await vacate(queries, attachment, 1);
-  if (replaces !== undefined && replaces !== attachment.fileId) {
+  // The record that held the address is replaced by this file and still to be detached, unless another entry names it.
+  await vacate(queries, attachment, replaces === null ? null : 1);
+  if (typeof replaces === "number" && replaces !== attachment.fileId) {
     const replaced = updateAttachment(queries, { ...attachment, fileId: replaces });
     await replaced.set({ address: ownAddress, replaced: 1 }).execute();
   }

@@ -78,7 +78,7 @@ const keyOf = ({ draftId, kind, fileId }: FileKey) => `drafts/${draftId}/${kind}
 function apply(records: Records, effect: LedgerEffect): boolean {
   switch (effect.type) {
     case "attached":
-      place(records, effect.attachment, { isAttached: true, replaces: effect.replaces });
+      place(records, effect.attachment, { isAttached: effect.replaces !== null, replaces: effect.replaces });
       return true;
     case "rerecorded":
       if (!records.attachments.has(keyOf(effect.attachment))) return false;
@@ -167,7 +167,7 @@ function apply(records: Records, effect: LedgerEffect): boolean {
 
 interface Placing {
   readonly isAttached?: boolean;
-  readonly replaces?: number | undefined;
+  readonly replaces?: number | null | undefined;
 }
 
 /**
@@ -180,7 +180,7 @@ function place(
   { isAttached = false, replaces }: Placing = {},
 ): void {
   for (const [key, other] of attachments) {
-    const isReplaced = replaces !== undefined && key === keyOf({ ...attachment, fileId: replaces });
+    const isReplaced = typeof replaces === "number" && key === keyOf({ ...attachment, fileId: replaces });
     if (!isReplaced && other.address !== attachment.address) continue;
     attachments.set(key, { ...other, address: key, ...(isAttached ? { replaced: true } : {}) });
   }

@@ -189,6 +189,14 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       ]);
     });
 
+    test("keep a record that gives its address to a new file, when the new file replaces none", async () => {
+      const { ledger } = await make();
+      await ledger.record([attached(1, { address: source })]);
+      const created = attachment(2, { address: source });
+      await ledger.record([{ type: "attached", attachment: created, replaces: null }]);
+      expect((await ledger.load()).attachments).toEqual([attachment(1), created]);
+    });
+
     test("swap the addresses of two records", async () => {
       const { ledger } = await make();
       const other = "drafts/7/product_files/source:b.blend";
