@@ -181,7 +181,7 @@ interface UpdateRequest {
   readonly address: string;
   readonly target: FileTarget;
   readonly sent: Attributes;
-  /** Sent when the first call is in doubt. */
+  /** Sent when the response to the first call does not match. */
   readonly all: Attributes;
   readonly effect: (answered: Attributes) => LedgerEffect;
   readonly signal: AbortSignal;

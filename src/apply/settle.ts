@@ -48,7 +48,7 @@ type RefusedAttachment = UnsettledAttachment & { readonly wasAttached: boolean }
 const maxPosts = 3;
 
 /**
- * Finds out whether a file is attached, without attaching it again (RELIABILITY, "Settling an attachment").
+ * Finds out whether a file is attached, without attaching it again (docs/operations/reliability.md, P9).
  *
  * ```
  *   lost POST ─ wait ─► PATCH all managed ─ 2xx ──► attached, and converged
@@ -67,7 +67,7 @@ const maxPosts = 3;
  *                         │ 404
  *                         └► refused for another cause
  *
- *   422 ─► PATCH ─ 2xx ──► attached already, as some services say it (SERVICE)
+ *   422 ─► PATCH ─ 2xx ──► attached already, as some services say it
  *             │ 404
  *             └► refused for another cause
  * ```

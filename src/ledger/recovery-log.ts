@@ -27,7 +27,7 @@ import { isPostgresLocation, ledgerAt } from "./postgres/postgres-location.ts";
 import { describeDamage, parseDocument } from "./stored-json.ts";
 
 /** Of a record's JSON; rises when a reader of it would have to change. */
-const recoveryRecordVersion = 1;
+export const recoveryRecordVersion = 1;
 
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
 const reserveBytes = 64 * 1024;

@@ -147,12 +147,6 @@ function explainSize(
       hint: "Check the number.",
     };
   }
-  if (issue.code === "too_big")
-    return {
-      code: "too-long",
-      message: `${label} is longer than ${issue.maximum}`,
-      hint: "Make it shorter.",
-    };
   const message = `${label} is empty`;
   return Array.isArray(value)
     ? { code: "empty-list", message, hint: "Add an entry, or remove the key." }

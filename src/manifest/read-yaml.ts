@@ -78,7 +78,7 @@ interface FailedDocument<T> {
  * | yaml-syntax, yaml-tab, yaml-tag, yaml-directive, nesting-too-deep | the text is not the YAML that is read |
  * | duplicate-key, key-collision, bad-key, merge-key, unknown-key, missing-key | keys |
  * | unknown-alias, cyclic-alias, alias-bomb | aliases |
- * | null-value, quoted-number, ambiguous-number, number-out-of-range, unquoted-text, not-a-boolean, wrong-type, unknown-value, empty-text, empty-list, too-long, invalid-value | values |
+ * | null-value, quoted-number, ambiguous-number, number-out-of-range, unquoted-text, not-a-boolean, wrong-type, unknown-value, empty-text, empty-list, invalid-value | values |
  * | empty-file, second-document | documents |
  */
 export function readYaml<T>(options: ReadYamlOptions<T>): ReadYaml<T> {

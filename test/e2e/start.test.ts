@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { exportVersion } from "../../src/ledger/transfer.ts";
 import type { Folder } from "../support/cli.ts";
 import { makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
@@ -13,7 +14,7 @@ let folder: Folder;
 let chunks: string;
 
 const ledger = {
-  format_version: 6,
+  format_version: exportVersion,
   lineage: "6b1f9a34-4a0e-4a0b-9d3b-0d5a4c3f7a11",
   serial: 1,
   service_origin: null,

@@ -1,7 +1,12 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makeTracker, parseRecoveryRecords, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
+import {
+  makeTracker,
+  parseRecoveryRecords,
+  RecoveryLog,
+  recoveryRecordVersion,
+} from "../../../src/ledger/recovery-log.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
 import { attached, attachOperation, lostResponse } from "./ledger-values.ts";
@@ -136,12 +141,12 @@ describe("recovery log", () => {
     expect(() => log.read()).toThrow(expect.objectContaining({ code: "recovery-invalid" }));
   });
 
-  const line = JSON.stringify({ format_version: 1, ...makeRecord() });
+  const line = JSON.stringify({ format_version: recoveryRecordVersion, ...makeRecord() });
   test.each([
     { name: "no line", text: "\n", says: "is empty" },
     { name: "text that is not JSON", text: "{", says: "is not JSON" },
     { name: "another document", text: '{"lineage":"x"}', says: "is not a recovery log" },
-    { name: "a newer version", text: '{"format_version":2}', says: "format version 2" },
+    { name: "a newer version", text: '{"format_version":999}', says: "format version 999" },
     { name: "an invalid value", text: line.replace('"done"', '"fine"'), says: "damaged at result.outcome" },
     { name: "an unknown effect", text: line.replace('"attached"', '"sold"'), says: "damaged at effects.0" },
   ])("is rejected when it has $name", ({ text, says }) => {

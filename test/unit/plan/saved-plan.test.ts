@@ -166,12 +166,12 @@ describe("a saved plan", () => {
     { name: "an array", bytes: "[]", code: "plan-unreadable" },
     {
       name: "a different version",
-      bytes: formatPlanFile(plan).replace('"format_version": 4', '"format_version": 5'),
+      bytes: formatPlanFile(plan).replace(/"format_version": \d+/, '"format_version": 999'),
       code: "plan-version",
     },
     {
       name: "an additional member",
-      bytes: formatPlanFile(plan).replace('"format_version": 4', '"format_version": 4, "x": 1'),
+      bytes: formatPlanFile(plan).replace(/"format_version": \d+/, '$&, "x": 1'),
       code: "plan-unreadable",
     },
   ])("is refused as $code: $name", ({ bytes, code }) => {
