@@ -137,47 +137,28 @@ function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
 }
 
 /**
- * Lifting a draft's protection has to be applied before a deletion can be. In the plan that lifts it, the draft's
- * detaching changes, and the publication that must come after them with its copies, are excluded with a warning.
+ * Lifting a draft's protection has to be applied before a deletion can be: the plan that lifts it leaves the deletions to the next
+ * one, with what has to come after them.
  */
 export function excludeUnprotected(all: Differences): Differences {
-  const lifted = new Set(
-    all.changes.filter((change) => isProtectChange(change) && !change.after.protect).map(draftOf),
-  );
-  if (lifted.size === 0) return all;
-  const held = new Map<number, number>();
-  for (const change of all.changes) {
-    const draftId = draftOf(change);
-    if (lifted.has(draftId) && detaches(change)) held.set(draftId, (held.get(draftId) ?? 0) + 1);
-  }
-  const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
-  const copied = new Set<number>();
-  const changes = all.changes.filter((change) => {
-    const draftId = waitingDraftOf(change, publishes);
-    if (draftId === undefined || !held.has(draftId)) return true;
-    if (change.action === "duplicate") copied.add(draftId);
-    return false;
-  });
-  const publishOf = (draftId: number) =>
-    publishes.has(draftId)
-      ? ` and the publish after it${copied.has(draftId) ? ", with its copies," : ""}`
-      : "";
-  const warnings = [...held].map(
-    ([draftId, count]): Diagnostic => ({
-      severity: "warning",
+  const detached = new Set(all.changes.filter(detaches).map(draftOf));
+  const lifted = all.changes
+    .filter((change) => isProtectChange(change) && !change.after.protect)
+    .map(draftOf);
+  return leaveToNextPlan(
+    all,
+    new Set(lifted.filter((draftId) => detached.has(draftId))),
+    (draftId, waiting) => ({
       code: "deletes-excluded",
-      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion" : "deletions"}${publishOf(draftId)} ${count === 1 && !publishes.has(draftId) ? "is" : "are"} excluded until the protection is lifted`,
+      message: `draft ${draftId} is still protected in the ledger: ${waiting} until the protection is lifted`,
       hint: "Apply this plan, then plan again.",
-      address: `drafts/${draftId}`,
     }),
   );
-  return { ...all, changes, diagnostics: [...all.diagnostics, ...warnings] };
 }
 
 /**
  * An attachment in doubt whose address has another file, or is to have one, leaves open what is to be done: a new file may
- * have to be attached or a recorded one detached or kept. Until it is settled nothing of its draft is detached, published, or
- * copied from that publication. The next plan has the rest.
+ * have to be attached or a recorded one detached or kept.
  */
 export function excludeUnsettled(all: Differences): Differences {
   const doubts = new Map<number, string>();
@@ -185,21 +166,33 @@ export function excludeUnsettled(all: Differences): Differences {
     const isOpen = change.action === "in_doubt" && change.undeclared === "replaced";
     if (isOpen && !doubts.has(draftOf(change))) doubts.set(draftOf(change), change.address);
   }
-  if (doubts.size === 0) return all;
+  return leaveToNextPlan(all, new Set(doubts.keys()), (draftId, waiting) => ({
+    code: "waits-for-doubt",
+    message: `draft ${draftId}: ${waiting} until ${doubts.get(draftId)} is no longer in doubt`,
+    hint: "Apply this plan, then plan and apply again.",
+  }));
+}
+
+/** Leaves out what detaches from some drafts, publishes them, or copies what is published, with a warning for each draft. */
+function leaveToNextPlan(
+  all: Differences,
+  drafts: ReadonlySet<number>,
+  warn: (draftId: number, waiting: string) => Pick<Diagnostic, "code" | "message" | "hint">,
+): Differences {
+  if (drafts.size === 0) return all;
   const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
-  const waits = new Map([...doubts.keys()].map((draftId) => [draftId, 0]));
+  const counts = new Map([...drafts].map((draftId) => [draftId, 0]));
   const changes = all.changes.filter((change) => {
     const draftId = waitingDraftOf(change, publishes);
-    if (draftId === undefined || !doubts.has(draftId)) return true;
-    waits.set(draftId, (waits.get(draftId) ?? 0) + 1);
+    const count = draftId === undefined ? undefined : counts.get(draftId);
+    if (draftId === undefined || count === undefined) return true;
+    counts.set(draftId, count + 1);
     return false;
   });
-  const warnings = [...waits].map(
+  const warnings = [...counts].map(
     ([draftId, count]): Diagnostic => ({
       severity: "warning",
-      code: "waits-for-doubt",
-      message: `draft ${draftId}: ${waiting(count)} until ${doubts.get(draftId)} is no longer in doubt`,
-      hint: "Apply this plan, then plan and apply again.",
+      ...warn(draftId, waiting(count)),
       address: `drafts/${draftId}`,
     }),
   );
