@@ -29,7 +29,7 @@ test("a copy of the product that such a publish makes waits with it", async () =
   });
   const first = await apply();
   expect(first).toMatchObject({ code: 7, stdout: expect.not.stringContaining("Cannot be undone") });
-  expect(first.stdout).toContain("1 deletion and the publish after it, with its copies, are excluded");
+  expect(first.stdout).toContain("3 changes wait until the protection is lifted");
   expect(sandbox.state().products).toEqual([]);
   expect((await apply()).code).toBe(0);
   expect(sandbox.state().products).toHaveLength(2);
