@@ -1,4 +1,4 @@
-import { parseAddress } from "../model/address.ts";
+import { targetAt } from "../model/address.ts";
 import type {
   AdoptChange,
   AttachmentChange,
@@ -40,7 +40,7 @@ export async function attachFile(
   context: ApplyContext,
   { change, fileId, isInDoubt, replaces, signal }: NewFile,
 ): Promise<ChangeEnd> {
-  const target = targetOf(change, fileId);
+  const target = targetAt(change.address, fileId);
   const attributes = pickAttributes(target.kind, change.after);
   const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
     type: "attached",
@@ -83,7 +83,7 @@ export async function settleDoubt(
   context: SettleContext,
   { change, after, signal }: { change: InDoubtChange; after: AttachmentState; signal: AbortSignal },
 ): Promise<ChangeEnd> {
-  const target = targetOf(change, requireFileId(after));
+  const target = targetAt(change.address, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
   const { operation_id: operationId, kind, status, detail: message } = change.before;
   const doubt: UnsettledAttachment = {
@@ -124,7 +124,7 @@ export async function updateFile(
   context: ApplyContext,
   { change, signal }: { change: UpdateChange; signal: AbortSignal },
 ): Promise<ChangeEnd> {
-  const target = targetOf(change, requireFileId(change.before));
+  const target = targetAt(change.address, requireFileId(change.before));
   const changed = new Set(change.attributes);
   const all = pickAttributes(target.kind, change.after);
   const sent: Attributes = Object.fromEntries(Object.entries(all).filter(([name]) => changed.has(name)));
@@ -158,7 +158,7 @@ export async function takeOverFile(
     signal,
   }: Pick<NewFile, "change" | "replaces" | "signal"> & { readonly attachment: RecordedAttachment },
 ): Promise<ChangeEnd> {
-  const target = targetOf(change, attachment.fileId);
+  const target = targetAt(change.address, attachment.fileId);
   const all = pickAttributes(target.kind, change.after);
   return sendUpdate(context, {
     address: change.address,
@@ -217,7 +217,7 @@ export async function detachFile(
   context: ApplyContext,
   { change, signal }: { change: DeleteChange | ReplaceChange; signal: AbortSignal },
 ): Promise<ChangeEnd> {
-  const target = targetOf(change, requireFileId(change.before));
+  const target = targetAt(change.address, requireFileId(change.before));
   const budget = context.budget?.operation();
   const send = () =>
     runFileOperation(context, {
@@ -235,7 +235,7 @@ export async function detachFile(
 
 /** Records an attachment under its new address; nothing is sent, and nothing is confirmed. */
 export async function adoptFile(context: ApplyContext, change: AdoptChange): Promise<ChangeEnd> {
-  const target = targetOf(change, requireFileId(change.before));
+  const target = targetAt(change.address, requireFileId(change.before));
   const { address, after } = change;
   await context.ledger.record([{ type: "readdressed", target, address, ...digestOf(after) }], context.runId);
   return { outcome: "done", fileId: target.fileId };
@@ -263,12 +263,6 @@ function recordOf(
 
 function digestOf(state: AttachmentState | null): { readonly sha256?: string } {
   return state?.sha256 === undefined ? {} : { sha256: state.sha256 };
-}
-
-function targetOf(change: { readonly address: string }, fileId: number): FileTarget {
-  const address = parseAddress(change.address);
-  if (address?.type !== "attachment") throw new TypeError(`${change.address} is not an attachment`);
-  return { draftId: address.draftId, kind: address.kind, fileId };
 }
 
 function requireFileId(state: AttachmentState): number {

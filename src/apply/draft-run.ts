@@ -1,5 +1,5 @@
 import { type Stage, stages } from "../model/action.ts";
-import { parseAddress } from "../model/address.ts";
+import { targetAt } from "../model/address.ts";
 import {
   type Change,
   type CreateChange,
@@ -237,9 +237,7 @@ function keptFile({ change, fileId = plannedFile(change) }: Item): string[] {
 }
 
 function fileName({ address }: Pick<Change, "address">, fileId: number): string {
-  const parsed = parseAddress(address);
-  if (parsed?.type !== "attachment") throw new TypeError(`${address} is not an attachment`);
-  return fileResource({ ...parsed, fileId });
+  return fileResource(targetAt(address, fileId));
 }
 
 async function protect(

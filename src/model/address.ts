@@ -1,4 +1,4 @@
-import type { FileKind } from "./resource.ts";
+import type { FileKind, FileTarget } from "./resource.ts";
 import { isFileKind } from "./resource.ts";
 
 /**
@@ -87,6 +87,13 @@ export function parseAddress(text: string): Address | undefined {
 export function draftIdOf(address: string): number | undefined {
   const parsed = parseAddress(address);
   return parsed !== undefined && "draftId" in parsed ? parsed.draftId : undefined;
+}
+
+/** The file that an entry of a draft names. Throws a TypeError for an address of anything else. */
+export function targetAt(address: string, fileId: number): FileTarget {
+  const parsed = parseAddress(address);
+  if (parsed?.type !== "attachment") throw new TypeError(`${address} is not an attachment`);
+  return { draftId: parsed.draftId, kind: parsed.kind, fileId };
 }
 
 /** The address of what an address is about, as a whole: its draft, or the duplicate. */

@@ -1,4 +1,4 @@
-import { compareText, draftIdOf, parseAddress, publicationAddress, wholeAddress } from "../model/address.ts";
+import { compareText, draftIdOf, publicationAddress, targetAt, wholeAddress } from "../model/address.ts";
 import {
   type AttachmentState,
   type Change,
@@ -211,9 +211,8 @@ function groupByAddress<T extends RecordedOperation>(operations: readonly T[]): 
 
 /** The path of a change's file: `drafts/48213/product_files/9900011`. */
 function fileOf({ address }: Pick<Change, "address">, { file_id: fileId }: AttachmentState): string {
-  const parsed = parseAddress(address);
-  if (parsed?.type !== "attachment" || fileId === undefined) throw new TypeError(`${address} has no file id`);
-  return fileResource({ draftId: parsed.draftId, kind: parsed.kind, fileId });
+  if (fileId === undefined) throw new TypeError(`${address} has no file id`);
+  return fileResource(targetAt(address, fileId));
 }
 
 /** Finds out whether the file is attached; it is, when the attributes can be set. */
