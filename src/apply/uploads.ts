@@ -62,6 +62,7 @@ async function upload(context: ApplyContext, after: AttachmentState): Promise<Up
     const status = registered.value;
     return status.status === "pending" ? await awaitEnd(status.uploadId) : ended(status);
   } finally {
+    // A second call changes nothing.
     arrived();
   }
 }

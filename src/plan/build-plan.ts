@@ -51,6 +51,7 @@ export function buildPlan(input: PlanInput): Plan {
     diffPublications(desired, known),
     diffDuplicates(desired, known),
   ]);
+  // Before the targets are selected: a change that waits for another one waits for it also when only it is targeted.
   const allowed = excludeUnsettled(excludeUnprotected(all));
   const targets = input.targets ?? [];
   const chosen = selectTargets(addObservations(allowed, observed), targets, observed?.drift);
