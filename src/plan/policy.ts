@@ -161,7 +161,7 @@ export function excludeDependents(
 function rankOf(change: Change): number {
   if (isProtectChange(change) && !change.after.protect) return stages.indexOf("detach");
   const last = stagesOf(change).at(-1) ?? "attach";
-  // A copy is made when its draft is published, like a change of the ledger that follows all calls.
+  // Nothing in a draft waits for a copy.
   return stages.indexOf(last === "duplicate" ? "ledger" : last);
 }
 
