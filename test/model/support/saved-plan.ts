@@ -1,6 +1,7 @@
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
+import { wholeAddress } from "../../../src/model/address.ts";
 import type { Plan } from "../../../src/model/plan.ts";
-import type { Recorded } from "../../../src/model/recorded.ts";
+import { formatVersion, type Recorded } from "../../../src/model/recorded.ts";
 import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
 
 /** Whether a saved plan must be refused; `either` when the model cannot decide. */
@@ -12,10 +13,11 @@ interface Values {
   readonly protection: string;
 }
 
-/** A saved plan with the records of its resources, compared as values instead of the digests under test. */
+/** A saved plan with the records of its resources. */
 export class SavedPlan {
   readonly bytes: string;
   readonly #plan: Plan;
+  readonly #versions: string;
   #known: Values;
   #hasRun = false;
 
@@ -23,6 +25,7 @@ export class SavedPlan {
     this.#plan = plan;
     this.bytes = formatPlanFile(plan);
     this.#known = this.#valuesOf(recorded);
+    this.#versions = this.#versionsOf(recorded);
   }
 
   get planId(): string {
@@ -31,8 +34,11 @@ export class SavedPlan {
 
   /** The expected result of an apply of the plan. */
   async expected(store: StateStore): Promise<Expected> {
-    const now = this.#valuesOf(await store.load());
+    const recorded = await store.load();
+    const now = this.#valuesOf(recorded);
     const isSame = now.records === this.#known.records && now.protection === this.#known.protection;
+    // What other runs changed and changed back makes the plan stale, although the values are the same.
+    if (isSame && this.#versionsOf(recorded) !== this.#versions) return "either";
     if (isSame && (await this.#wasWrittenBetween(store))) return "either";
     if (!this.#hasRun) return isSame ? "fresh" : "stale";
     // Protection has no operations, so a reverted protection looks as if the plan had not started.
@@ -63,6 +69,17 @@ export class SavedPlan {
   async ran(store: StateStore): Promise<void> {
     this.#hasRun = true;
     this.#known = this.#valuesOf(await store.load());
+  }
+
+  /** Versions of the drafts and duplicates of the plan, without what its own runs changed. */
+  #versionsOf({ versions }: Recorded): string {
+    const others = [...new Set(this.#plan.changes.map(({ address }) => wholeAddress(address)))].map(
+      (address) => {
+        const version = versions.get(address);
+        return version?.changedBy === this.planId ? version.before : version && formatVersion(version);
+      },
+    );
+    return JSON.stringify(others);
   }
 
   #valuesOf(recorded: Recorded): Values {

@@ -193,7 +193,7 @@ export class System {
       return { type: held === (kind !== "detach") ? "done" : "not_done" } as const;
     };
     const lease = await this.#lock();
-    await this.store.record(resolutionEffects(operation, truth(), this.clock.now()));
+    await this.store.record(resolutionEffects(operation, truth(), this.clock.now()), operation.runId);
     await lease.release();
     this.model.resolved(operation);
   }
@@ -285,7 +285,7 @@ export class System {
           () => store.finish(id, result, effects),
           () => this.model.finished(id, result),
         ),
-      record: (effects) => around(() => store.record(effects)),
+      record: (...given) => around(() => store.record(...given)),
       close: () => store.close(),
     };
   }
