@@ -1,5 +1,5 @@
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { attributeNames } from "../model/resource.ts";
+import { allAttributeNames, attributeNames } from "../model/resource.ts";
 import { plural } from "../report/quantities.ts";
 import { fileTypeNames } from "../service/documents.ts";
 import type { Check, CheckResult, Probe, ProbedFile, ProbeMethod, Problem, ResponseSample } from "./check.ts";
@@ -71,8 +71,7 @@ function isUnchanged(after: ProbedFile | undefined, before: ProbedFile): boolean
 }
 
 function canonical(attributes: Attributes): string {
-  const names = [...attributeNames.product_files, ...attributeNames.promotional_files];
-  return JSON.stringify(names.map((name) => attributes[name] ?? null));
+  return JSON.stringify(allAttributeNames.map((name) => attributes[name] ?? null));
 }
 
 function checkProbe(probes: readonly Probe[], about: ProbeTarget): CheckResult | undefined {

@@ -1,7 +1,7 @@
 import { type Action, actionTable, type Stage } from "./action.ts";
 import { draftIdOf } from "./address.ts";
 import type { ConfirmedState } from "./recorded.ts";
-import { type Attributes, attributeNames } from "./resource.ts";
+import { type Attributes, allAttributeNames } from "./resource.ts";
 
 /**
  * Why a change is there. For people only: no code branches on it.
@@ -183,8 +183,7 @@ const stateMembers = [
   "upload_id",
   "upload_key",
   "address",
-  ...attributeNames.product_files,
-  ...attributeNames.promotional_files,
+  ...allAttributeNames,
 ] as const satisfies readonly (keyof AttachmentState)[];
 
 /** The same state with its members in the order of plans, so that a plan that is read back has the same bytes again. */

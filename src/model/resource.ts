@@ -49,6 +49,9 @@ export const attributeNames = {
   promotional_files: promotionalFile.keyof().options,
 } as const satisfies Record<FileKind, readonly string[]>;
 
+/** Those of both, product files first. */
+export const allAttributeNames = [...attributeNames.product_files, ...attributeNames.promotional_files];
+
 /** The name of an attribute of either collection. */
 export type AttributeName = (typeof attributeNames)[FileKind][number];
 

@@ -10,6 +10,7 @@ import type {
   RecordedUpload,
 } from "../model/recorded.ts";
 import { type AttributeName, type Attributes, attributeNames, fileResource } from "../model/resource.ts";
+import { sourceUploadName, uploadNameOf, uploadNamesOf } from "../model/upload-name.ts";
 import { repeatableDoubts } from "./doubts.ts";
 
 /** The recorded attachments and uploads, found in one step by each name they go by. */
@@ -53,8 +54,8 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
     },
     ofContent: ({ address, content }) =>
       sortByAddress(byContent.get(contentName(address, content?.sha256)) ?? []),
-    uploadFor: (desired) => uploads.get(uploadName(desired)),
-    storedKeyFor: (desired) => stored.get(uploadName(desired)),
+    uploadFor: (desired) => uploads.get(uploadNameOf(desired)),
+    storedKeyFor: (desired) => stored.get(uploadNameOf(desired)),
     knownAttributes: (attachment) => withoutDoubtful(attachment, doubtsOf(attachment)),
     doubtOf: (attachment) => {
       const all = doubtsOf(attachment);
@@ -68,7 +69,7 @@ export function makeFileIdFinder(recorded: Recorded): (desired: DesiredAttachmen
   const uploads = indexUploads(recorded.uploads);
   return (desired) => {
     const { ref } = desired.address;
-    return ref.by === "file_id" ? ref.fileId : uploads.get(uploadName(desired))?.fileId;
+    return ref.by === "file_id" ? ref.fileId : uploads.get(uploadNameOf(desired))?.fileId;
   };
 }
 
@@ -92,7 +93,7 @@ export function makeKnownUploads({
 
 function stateName({ upload_id, source, sha256, upload_key }: AttachmentState): string {
   if (upload_id !== undefined) return `upload_id:${upload_id}`;
-  return source === undefined ? `upload_key:${upload_key}` : sourceName(source, sha256);
+  return source === undefined ? `upload_key:${upload_key}` : sourceUploadName(source, sha256);
 }
 
 /** Of several keys for the same bytes, the newest. */
@@ -100,7 +101,7 @@ function indexStored(objects: readonly RecordedObject[]): ReadonlyMap<string, st
   return new Map(
     [...objects]
       .sort((a, b) => a.at - b.at || compareText(a.uploadKey, b.uploadKey))
-      .map(({ source, sha256, uploadKey }) => [sourceName(source, sha256), uploadKey]),
+      .map(({ source, sha256, uploadKey }) => [sourceUploadName(source, sha256), uploadKey]),
   );
 }
 
@@ -152,11 +153,7 @@ function indexUploads(uploads: readonly RecordedUpload[]): ReadonlyMap<string, R
   const byName = new Map<string, RecordedUpload>();
   for (const upload of uploads) {
     if (upload.status === "failed") continue;
-    const names = [`upload_id:${upload.uploadId}`];
-    if (upload.source === undefined) {
-      if (upload.uploadKey !== undefined) names.push(`upload_key:${upload.uploadKey}`);
-    } else names.push(sourceName(upload.source, upload.sha256));
-    for (const name of names) {
+    for (const name of uploadNamesOf(upload)) {
       const known = byName.get(name);
       if (known === undefined || isBetter(upload, known)) byName.set(name, upload);
     }
@@ -167,23 +164,6 @@ function indexUploads(uploads: readonly RecordedUpload[]): ReadonlyMap<string, R
 function isBetter(a: RecordedUpload, b: RecordedUpload): boolean {
   if (a.status !== b.status) return a.status === "success";
   return a.at !== b.at ? a.at > b.at : a.uploadId > b.uploadId;
-}
-
-function sourceName(source: string, sha256: string | undefined): string {
-  return `source:${sha256}:${source}`;
-}
-
-function uploadName({ address: { ref }, content }: DesiredAttachment): string {
-  switch (ref.by) {
-    case "file_id":
-      return "";
-    case "source":
-      return sourceName(ref.source, content?.sha256);
-    case "upload_id":
-      return `upload_id:${ref.uploadId}`;
-    case "upload_key":
-      return `upload_key:${ref.uploadKey}`;
-  }
 }
 
 /**

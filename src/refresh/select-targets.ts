@@ -5,6 +5,7 @@ import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce, targetOf } from "../model/recorded.ts";
 import { fileResource, productResource } from "../model/resource.ts";
 import { isInScope, parseScope } from "../model/scope.ts";
+import { uploadNameOf, uploadNamesOf } from "../model/upload-name.ts";
 
 /** What a refresh may fetch, and how much. */
 export interface RefreshPolicy {
@@ -103,11 +104,7 @@ function pendingUploads({ desired, recorded, uploadsPerCall }: SelectTargetsInpu
   const wanted = new Set(desired.drafts.flatMap(({ attachments }) => attachments.map(uploadNameOf)));
   const ids = recorded.uploads
     .filter(({ status }) => status === "pending")
-    .filter(
-      ({ uploadId, uploadKey, source, sha256 }) =>
-        wanted.has(`upload_id ${uploadId}`) ||
-        wanted.has(source === undefined ? `upload_key ${uploadKey}` : `source ${sha256} ${source}`),
-    )
+    .filter((upload) => uploadNamesOf(upload).some((name) => wanted.has(name)))
     .map(({ uploadId }) => uploadId)
     .sort(compareText);
   const pages: RefreshTarget[] = [];
@@ -115,19 +112,6 @@ function pendingUploads({ desired, recorded, uploadsPerCall }: SelectTargetsInpu
     pages.push({ type: "uploads", uploadIds: ids.slice(start, start + uploadsPerCall) });
   }
   return pages;
-}
-
-function uploadNameOf({ address: { ref }, content }: DesiredAttachment): string {
-  switch (ref.by) {
-    case "file_id":
-      return "";
-    case "source":
-      return `source ${content?.sha256} ${ref.source}`;
-    case "upload_id":
-      return `upload_id ${ref.uploadId}`;
-    case "upload_key":
-      return `upload_key ${ref.uploadKey}`;
-  }
 }
 
 /** Files that may have been attached before the draft was managed. */

@@ -3,7 +3,7 @@ import { parseAddress } from "../model/address.ts";
 import type { AttachmentState, Change, Reason, ReplaceChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { AttributeName } from "../model/resource.ts";
-import { attributeNames } from "../model/resource.ts";
+import { allAttributeNames } from "../model/resource.ts";
 import { describeConfirmed, formatBytes } from "./quantities.ts";
 import { headOf } from "./sanitize-markdown.ts";
 import type { Segment } from "./word-diff.ts";
@@ -129,7 +129,7 @@ function valuesOf(change: Change): ValueView[] {
     case "publish":
       return [shortValue("revision", change.before?.revision.toString(), change.after.revision.toString())];
     case "delete":
-      return order.flatMap((name) => deletedValue(name, change.before[name]));
+      return allAttributeNames.flatMap((name) => deletedValue(name, change.before[name]));
     case "adopt":
     case "duplicate":
     case "forget":
@@ -148,7 +148,7 @@ function deletedValue(name: AttributeName, value: Value): ValueView[] {
 
 /** What the new file has in common with the recorded one: also attributes that are not managed keep their values. */
 function keptValues({ after, attributes }: ReplaceChange): ValueView[] {
-  const kept = order.flatMap((name) => {
+  const kept = allAttributeNames.flatMap((name) => {
     const value = after[name];
     if (value === undefined || attributes.includes(name)) return [];
     const shown = JSON.stringify(value);
@@ -169,18 +169,13 @@ function contentValue(before: AttachmentState, after: AttachmentState): ValueVie
   return shortValue("content", `${short(before)}, file ${before.file_id}`, `${short(after)}${size}`);
 }
 
-const order: readonly AttributeName[] = [
-  ...attributeNames.product_files,
-  ...attributeNames.promotional_files,
-];
-
 /** Attributes before and after, in canonical order. */
 export function attributeValues(
   before: AttachmentState,
   after: AttachmentState,
   changed: readonly string[],
 ): ValueView[] {
-  return order
+  return allAttributeNames
     .filter((name) => changed.includes(name))
     .map((name) => valueView(name, before[name], after[name]));
 }

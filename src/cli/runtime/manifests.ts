@@ -8,7 +8,7 @@ import type { ParseManifestsOptions } from "../../manifest/parse-manifests.ts";
 import { publicationAddress } from "../../model/address.ts";
 import { attachmentsByAddress, type Desired } from "../../model/desired.ts";
 import { lazily } from "../../model/lazily.ts";
-import { attributeNames } from "../../model/resource.ts";
+import { allAttributeNames } from "../../model/resource.ts";
 import { locationAt, positionAt, type SourceLocation } from "../../model/source-location.ts";
 import type { LocationFinder } from "../../report/failures.ts";
 import type { Cli } from "../cli.ts";
@@ -63,15 +63,13 @@ export function makeLocationFinder(desired: Desired): LocationFinder {
     const attachment = attachments.get(address);
     if (attachment === undefined) return others.get(address);
     const { file, position, layout, defaults } = attachment;
-    const name = attribute === "file_id" ? "ref" : knownNames.find((known) => known === attribute);
+    const name = attribute === "file_id" ? "ref" : allAttributeNames.find((known) => known === attribute);
     const offset = name === undefined ? undefined : layout[name];
     if (offset !== undefined) return locationAt(file, positionAt(position, offset));
     const byDefault = name === undefined || name === "ref" ? undefined : defaults?.[name];
     return byDefault ?? locationAt(file, position);
   };
 }
-
-const knownNames = [...attributeNames.product_files, ...attributeNames.promotional_files];
 
 /** More threads than these wait for the main one, which collects their results. */
 const maxThreads = 8;

@@ -1,0 +1,28 @@
+import type { DesiredAttachment } from "./desired.ts";
+import type { RecordedUpload } from "./recorded.ts";
+
+/** The name of the upload of a local file with this content. */
+export function sourceUploadName(source: string, sha256: string | undefined): string {
+  return `source:${sha256}:${source}`;
+}
+
+/** The name of the upload that a desired attachment needs; empty for a file that is named by its id. */
+export function uploadNameOf({ address: { ref }, content }: DesiredAttachment): string {
+  switch (ref.by) {
+    case "file_id":
+      return "";
+    case "source":
+      return sourceUploadName(ref.source, content?.sha256);
+    case "upload_id":
+      return `upload_id:${ref.uploadId}`;
+    case "upload_key":
+      return `upload_key:${ref.uploadKey}`;
+  }
+}
+
+/** All names of a recorded upload. */
+export function uploadNamesOf({ uploadId, uploadKey, source, sha256 }: RecordedUpload): readonly string[] {
+  const id = `upload_id:${uploadId}`;
+  if (source !== undefined) return [id, sourceUploadName(source, sha256)];
+  return uploadKey === undefined ? [id] : [id, `upload_key:${uploadKey}`];
+}
