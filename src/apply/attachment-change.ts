@@ -45,7 +45,7 @@ export async function attachFile(
   const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
     type: "attached",
     attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
-    replaces: replaces ?? null,
+    ...(replaces === undefined ? {} : { replaces }),
   });
   const budget = context.budget?.operation();
   const result = await runFileOperation(context, {
@@ -75,13 +75,19 @@ const stillInDoubtHint =
   "Run the command again: it checks whether the call took effect. Or check the service, then run " +
   "`draftsync resolve ADDRESS --done`, or with `--not-done`.";
 
-/**
- * Settles an attach, update or detach that an earlier run left in doubt: the file is attached at the end, unless the
- * manifests do not ask for it.
- */
+/** An attach, update or detach that an earlier run left in doubt. */
+interface Doubt {
+  readonly change: InDoubtChange;
+  readonly after: AttachmentState;
+  /** The recorded file of a replacement, which is detached afterwards. */
+  readonly replaces: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Settles a doubt: the file is attached at the end, unless the manifests do not ask for it. */
 export async function settleDoubt(
   context: SettleContext,
-  { change, after, signal }: { change: InDoubtChange; after: AttachmentState; signal: AbortSignal },
+  { change, after, replaces, signal }: Doubt,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
@@ -95,6 +101,7 @@ export async function settleDoubt(
     effect: (by, answered) => ({
       type: "attached",
       attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
+      ...(replaces === undefined ? {} : { replaces }),
     }),
     first: {
       outcome: "unknown",
@@ -170,7 +177,7 @@ export async function takeOverFile(
       return {
         type: "attached",
         attachment: recordOf(context, { change, target, by: "patch", attributes }),
-        replaces: replaces ?? null,
+        ...(replaces === undefined ? {} : { replaces }),
       };
     },
     signal,

@@ -1,9 +1,11 @@
 import { type Stage, stages } from "../model/action.ts";
 import { targetAt } from "../model/address.ts";
 import {
+  type AttachmentState,
   type Change,
   type CreateChange,
   type DeleteChange,
+  type InDoubtChange,
   isBlocked,
   isProtectChange,
   type ReplaceChange,
@@ -160,7 +162,7 @@ class DraftRun {
         return publishDraft(context, { change, signal });
       case "in_doubt":
         if (change.after === null) throw new TypeError(`${change.address} is for a person to settle`);
-        return settleDoubt(context, { change, after: change.after, signal });
+        return this.#settle(change, change.after);
       case "duplicate":
       case "forget":
         throw new TypeError(`${change.action} is not a change of a draft's files`);
@@ -208,6 +210,17 @@ class DraftRun {
     // A file that gave up its address is recorded under its id.
     const isMoved = at !== undefined && at !== file && at !== (before?.address ?? address);
     return this.#kept().has(file) || isMoved ? undefined : fileId;
+  }
+
+  /** The plan has a deletion of the file that the settled one takes the place of, unless another entry has it. */
+  #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
+    const replaced = this.#items.flatMap(({ change: other }) =>
+      other.action === "delete" && other.completes_replace && other.before.address === change.address
+        ? [other.before.file_id]
+        : [],
+    );
+    const { signal } = this.#halt;
+    return settleDoubt(this.#tools.context, { change, after, replaces: replaced[0], signal });
   }
 
   async #detach(change: DeleteChange | ReplaceChange): Promise<ChangeEnd> {

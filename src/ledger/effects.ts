@@ -117,9 +117,8 @@ export async function applyEffect(
 }
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
-  // The record that held the address is replaced by this file and still to be detached, unless another entry names it.
-  await vacate(queries, attachment, replaces === null ? null : 1);
-  if (typeof replaces === "number" && replaces !== attachment.fileId) {
+  await vacate(queries, attachment);
+  if (replaces !== undefined && replaces !== attachment.fileId) {
     const replaced = updateAttachment(queries, { ...attachment, fileId: replaces });
     await replaced.set({ address: ownAddress, replaced: 1 }).execute();
   }
@@ -127,7 +126,7 @@ async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf
 }
 
 async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment): Promise<void> {
-  await vacate(queries, attachment, null);
+  await vacate(queries, attachment);
   const found = await updateAttachment(queries, attachment).set({ replaced: null }).executeTakeFirst();
   assertChanged(found, noRecord(attachment));
   await putRecord(queries, tables.attachments, normalize(attachment));
@@ -142,7 +141,7 @@ async function readdress(
   queries: LedgerQueries,
   { target, address, sha256 }: EffectOf<"readdressed">,
 ): Promise<void> {
-  await vacate(queries, { ...target, address }, null);
+  await vacate(queries, { ...target, address });
   const values = { address, replaced: null, ...(sha256 === undefined ? {} : { sha256 }) };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
   assertChanged(updated, noRecord(target));
@@ -161,14 +160,14 @@ async function detach(queries: LedgerQueries, target: FileTarget): Promise<void>
 const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kind || '/' || cast(file_id as text)`;
 
 /** Moves another record at the attachment's address to its own numeric address. */
-async function vacate(queries: LedgerQueries, attachment: Addressed, replaced: 1 | null): Promise<void> {
+async function vacate(queries: LedgerQueries, attachment: Addressed): Promise<void> {
   const { fileId, address } = attachment;
   checkAddress(attachment);
   // No other record can hold an address that names the file by its id.
   if (address === fileResource(attachment)) return;
   await queries
     .updateTable("attachments")
-    .set({ address: ownAddress, replaced })
+    .set({ address: ownAddress, replaced: null })
     .where("address", "=", address)
     .where("file_id", "<>", fileId)
     .execute();

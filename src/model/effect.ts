@@ -24,11 +24,8 @@ function effect<Type extends string, Shape extends z.core.$ZodShape>(type: Type,
 export const effectSchema = z.discriminatedUnion("type", [
   effect("attached", {
     attachment: attachmentSchema,
-    /**
-     * The file this one takes the place of: its record moves to its numeric address until it is detached. `null`: it takes the
-     * place of none. Absent: of the file that has the address.
-     */
-    replaces: integer.nullable().exactOptional(),
+    /** The file this one takes the place of: its record moves to its numeric address until it is detached. */
+    replaces: integer.exactOptional(),
   }),
   // Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance.
   effect("rerecorded", { attachment: attachmentSchema }),

@@ -32,9 +32,7 @@ export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorde
     }
   }
   const others = [...records.values()].map((attachment) =>
-    found.has(attachment.address)
-      ? { ...attachment, address: fileResource(attachment), replaced: true as const }
-      : attachment,
+    found.has(attachment.address) ? { ...attachment, address: fileResource(attachment) } : attachment,
   );
   const maybePublished = new Map(recorded.maybePublished);
   for (const { draftId, provenance } of found.values()) {

@@ -88,3 +88,35 @@ test("a continued plan keeps the old file of a changed source that another entry
   expect(sandbox.state().products).toHaveLength(1);
   expect((await run("plan")).stdout).toContain("No changes");
 });
+
+test.each([
+  { name: "a lost call", fault: { type: "answer-lost" } as const },
+  { name: "no fault", fault: undefined },
+])("a file that another entry kept is protected after $name", async ({ fault }) => {
+  fileOf = () => 11;
+  const protectedList = (...entries: string[]) => `${list(...entries)}protect: true\n`;
+  await folder.write({ "manifests/a.yaml": protectedList(source), "x.glb": "first" });
+  await apply();
+  await confirmLedger();
+  fileOf = () => 12;
+  await folder.write({ "manifests/a.yaml": protectedList(source, "{ file_id: 11 }"), "x.glb": "second" });
+  const target = ["--target", "drafts/1/product_files/source:x.glb"];
+  const { choose } = proxy;
+  let isLost = fault !== undefined;
+  proxy.choose = (request) => {
+    const isAttach = request.path.includes("/product_files");
+    if (isAttach && request.method === "PATCH" && isLost) return { type: "lost" };
+    return isAttach && request.method === "POST" ? fault : choose(request);
+  };
+  expect((await apply(...target)).code).toBe(fault === undefined ? 0 : 4);
+  isLost = false;
+  expect((await apply(...target)).code).toBe(0);
+  await folder.write({ "manifests/a.yaml": protectedList(source) });
+  expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[draft-protected]") });
+  expect(
+    sandbox
+      .state()
+      .attachments.map(({ fileId }) => fileId)
+      .sort(),
+  ).toEqual([11, 12]);
+});

@@ -87,6 +87,7 @@ describe("settling an attachment", () => {
   /** Settles the attachment of {@link justEnded} in a later run. */
   const settleLater = (stop: AbortSignal) =>
     settleDoubt(runWith([]), {
+      replaces: undefined,
       change: {
         address: operation.address,
         action: "in_doubt",

@@ -37,7 +37,7 @@ const attachment: fc.Arbitrary<RecordedAttachment> = fc
 export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   { weight: 4, arbitrary: attachment.map((each): LedgerEffect => ({ type: "attached", attachment: each })) },
   fc
-    .tuple(attachment, fc.option(small))
+    .tuple(attachment, small)
     .map(([each, replaces]): LedgerEffect => ({ type: "attached", attachment: each, replaces })),
   {
     weight: 2,

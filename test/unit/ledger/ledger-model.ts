@@ -78,7 +78,7 @@ const keyOf = ({ draftId, kind, fileId }: FileKey) => `drafts/${draftId}/${kind}
 function apply(records: Records, effect: LedgerEffect): boolean {
   switch (effect.type) {
     case "attached":
-      place(records, effect.attachment, { isAttached: effect.replaces !== null, replaces: effect.replaces });
+      place(records, effect.attachment, { replaces: effect.replaces });
       return true;
     case "rerecorded":
       if (!records.attachments.has(keyOf(effect.attachment))) return false;
@@ -166,23 +166,18 @@ function apply(records: Records, effect: LedgerEffect): boolean {
 }
 
 interface Placing {
-  readonly isAttached?: boolean;
-  readonly replaces?: number | null | undefined;
+  readonly replaces?: number | undefined;
 }
 
 /**
- * The record that has the address and the replaced record get their numeric addresses. A record that a new attachment
- * replaces is still to be detached.
+ * The record that has the address and the replaced record get their numeric addresses. The replaced record
+ * is still to be detached.
  */
-function place(
-  { attachments }: Records,
-  attachment: RecordedAttachment,
-  { isAttached = false, replaces }: Placing = {},
-): void {
+function place({ attachments }: Records, attachment: RecordedAttachment, { replaces }: Placing = {}): void {
   for (const [key, other] of attachments) {
-    const isReplaced = typeof replaces === "number" && key === keyOf({ ...attachment, fileId: replaces });
+    const isReplaced = replaces !== undefined && key === keyOf({ ...attachment, fileId: replaces });
     if (!isReplaced && other.address !== attachment.address) continue;
-    attachments.set(key, { ...other, address: key, ...(isAttached ? { replaced: true } : {}) });
+    attachments.set(key, { ...other, address: key, ...(isReplaced ? { replaced: true } : {}) });
   }
   attachments.set(keyOf(attachment), attachment);
 }

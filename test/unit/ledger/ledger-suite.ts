@@ -189,11 +189,11 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       ]);
     });
 
-    test("keep a record that gives its address to a new file, when the new file replaces none", async () => {
+    test("keep a record that gives its address to a file that does not replace it", async () => {
       const { ledger } = await make();
       await ledger.record([attached(1, { address: source })]);
       const created = attachment(2, { address: source });
-      await ledger.record([{ type: "attached", attachment: created, replaces: null }]);
+      await ledger.record([{ type: "attached", attachment: created }]);
       expect((await ledger.load()).attachments).toEqual([attachment(1), created]);
     });
 

@@ -255,7 +255,7 @@ describe("applyDrift", () => {
     const desired = desiredWith({ drafts: [draftWith(1, { attachments: [wantedSource(1, "a", "s2")] })] });
     const { changes } = planOf(desired, recorded, { observed });
     expect(changes.map(({ action, reason, address }) => `${action} ${reason} ${address}`)).toEqual([
-      "delete content_changed drafts/1/product_files/1",
+      "delete not_in_manifest drafts/1/product_files/1",
       "adopt found drafts/1/product_files/source:a",
     ]);
   });
