@@ -125,10 +125,10 @@ describe("lock release", () => {
 describe("holder that waits to retry a refused publish", () => {
   const publishes = () => proxy.seen.filter((request) => request === "POST /api/products");
 
-  async function startWaiting() {
+  async function startWaiting(retryAfter = "3") {
     await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
     const body = JSON.stringify({ errors: [{ status: "429", title: "Slow down" }] });
-    const headers = { "retry-after": "3", "content-type": "application/vnd.api+json" };
+    const headers = { "retry-after": retryAfter, "content-type": "application/vnd.api+json" };
     proxy.choose = ({ method }) =>
       method === "POST" ? { type: "answer", status: 429, headers, body } : undefined;
     const holder = start(["apply", "--auto-approve"]);
@@ -150,7 +150,9 @@ describe("holder that waits to retry a refused publish", () => {
   });
 
   test("leaves nothing in doubt when it is killed", async () => {
-    const holder = await startWaiting();
+    const holder = await startWaiting("15");
+    // The wait is reported before the refusal is recorded.
+    await expect.poll(async () => (await run("plan")).stdout).toContain("Plan: 1 to publish.");
     holder.kill("SIGKILL");
     await holder.ended;
     expect((await run("plan")).stdout).toContain("Plan: 1 to publish.");
