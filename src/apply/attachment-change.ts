@@ -42,11 +42,8 @@ export async function attachFile(
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, fileId);
   const attributes = pickAttributes(target.kind, change.after);
-  const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
-    type: "attached",
-    attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
-    ...(replaces === undefined ? {} : { replaces }),
-  });
+  const effect = (by: Confirmation, answered: Attributes) =>
+    attachedEffect(context, { change, target, by, attributes: { ...answered, ...attributes } }, replaces);
   const budget = context.budget?.operation();
   const result = await runFileOperation(context, {
     address: change.address,
@@ -98,11 +95,8 @@ export async function settleDoubt(
     attributes,
     ...digestOf(after),
     kind: kind === "update" || kind === "detach" ? kind : "attach",
-    effect: (by, answered) => ({
-      type: "attached",
-      attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
-      ...(replaces === undefined ? {} : { replaces }),
-    }),
+    effect: (by, answered) =>
+      attachedEffect(context, { change, target, by, attributes: { ...answered, ...attributes } }, replaces),
     first: {
       outcome: "unknown",
       operationId,
@@ -174,11 +168,7 @@ export async function takeOverFile(
     all,
     effect: (answered) => {
       const attributes = { ...attachment.attributes, ...answered, ...all };
-      return {
-        type: "attached",
-        attachment: recordOf(context, { change, target, by: "patch", attributes }),
-        ...(replaces === undefined ? {} : { replaces }),
-      };
+      return attachedEffect(context, { change, target, by: "patch", attributes }, replaces);
     },
     signal,
   });
@@ -253,6 +243,15 @@ interface RecordInput {
   readonly target: FileTarget;
   readonly by: Confirmation;
   readonly attributes: Attributes;
+}
+
+function attachedEffect(
+  context: Pick<ApplyContext, "clock">,
+  input: RecordInput,
+  replaces: number | undefined,
+): LedgerEffect {
+  const attachment = recordOf(context, input);
+  return { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) };
 }
 
 function recordOf(

@@ -43,7 +43,7 @@ export interface FileOfChange {
 }
 
 /**
- * The address of another entry of the same list that has the file of an upload, which is known only once the upload has ended.
+ * The address of the entry of the same list that has the file of an upload already. The file is known once the upload has ended.
  * To attach it would overwrite that entry's attributes. `others` are the changes of the draft.
  */
 export function holderOf(

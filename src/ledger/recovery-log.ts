@@ -128,7 +128,7 @@ export class RecoveryLog {
         writeFileSync(file, line);
         fsyncSync(file);
       } catch (error) {
-        // A part of a line would make the log invalid. A larger file has a line of another process.
+        // A part of a line would make the log invalid. If the file is larger, another process has added a line.
         if (fstatSync(file).size < before + Buffer.byteLength(line)) ftruncateSync(file, before);
         throw error;
       }

@@ -102,7 +102,7 @@ export function wholeAddress(address: string): string {
   return draftId === undefined ? address : `drafts/${draftId}`;
 }
 
-/** The recorded form of an address; the text itself when it is no address. */
+/** The recorded form of an address; any other text stays as it is. */
 export function normalAddress(text: string): string {
   const address = parseAddress(text);
   return address === undefined ? text : formatAddress(address);

@@ -170,7 +170,7 @@ export function stagesOf(change: Change): readonly Stage[] {
   return isBlocked(change) ? [] : actionTable[change.action].stages;
 }
 
-/** The id of the draft a change belongs to; 0, which is no draft's id, when it belongs to none. */
+/** The id of the draft a change belongs to; 0 when it belongs to none. */
 export function draftOf({ address }: Pick<Change, "address">): number {
   return draftIdOf(address) ?? 0;
 }

@@ -26,7 +26,7 @@ export interface EstimateBasis {
   readonly rate: Rate;
   readonly uploadsPerRead: number;
 }
-/** Polls that a slow upload may take in the upper estimate: a minute of processing. */
+/** Polls of a slow upload in the upper estimate: a minute of processing. */
 const slowPolls = 15;
 /** The retry budget (docs/operations/reliability.md, P9): ten are free, then one for every ten calls. */
 const freeRetries = 10;

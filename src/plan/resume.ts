@@ -175,13 +175,14 @@ class RestOfPlan {
 
   /** A call in doubt that the plan does not know of may have made the same copy under another name. */
   #isMaybeCopied({ after }: DuplicateChange): boolean {
-    const known = new Set(this.#plan.changes.map(({ address }) => address));
+    const isPlanned = (each: RecordedOperation) =>
+      this.#plan.changes.some(({ address }) => address === each.address);
     return this.#recorded.inDoubt.some(
       (doubt) =>
         doubt.kind === "duplicate" &&
-        !known.has(doubt.address) &&
         !this.#runIds.has(doubt.runId) &&
-        isCopyOf(doubt, after),
+        isCopyOf(doubt, after) &&
+        !isPlanned(doubt),
     );
   }
 

@@ -12,7 +12,7 @@ export interface RefreshPolicy {
   readonly mode: RefreshMode;
   /** `none`: attachments are not probed. */
   readonly attachments: "none" | "probe";
-  /** Calls that a refresh may take in the mode `budget`. */
+  /** The most calls of a refresh in the mode `budget`. */
   readonly maxCalls: number;
   /** Records confirmed more recently than this are not fetched in the mode `budget`; milliseconds. */
   readonly maxAgeMs: number;

@@ -6,6 +6,12 @@ const byKey = (key: string) => `{ upload_key: ${key}, renderer: r${key} }`;
 const source = "{ source: ../x.glb, renderer: rx }";
 const { sandbox, proxy, folder, arrivals, confirmLedger, run, apply } = useWorkspace({ files: {} });
 
+const attachedFiles = () =>
+  sandbox
+    .state()
+    .attachments.map(({ fileId }) => fileId)
+    .sort();
+
 /** The file that the service has for an upload key. */
 let fileOf: (uploadKey: string) => number;
 let uploads = 0;
@@ -79,12 +85,7 @@ test("a continued plan keeps the old file of a changed source that another entry
   arrivals.length = 0;
   expect((await apply("plan.json")).code).toBe(0);
   expect(arrivals.map(({ method }) => method)).not.toContain("DELETE");
-  expect(
-    sandbox
-      .state()
-      .attachments.map(({ fileId }) => fileId)
-      .sort(),
-  ).toEqual([11, 12]);
+  expect(attachedFiles()).toEqual([11, 12]);
   expect(sandbox.state().products).toHaveLength(1);
   expect((await run("plan")).stdout).toContain("No changes");
 });
@@ -113,10 +114,5 @@ test.each([
   expect((await apply(...target)).code).toBe(0);
   await folder.write({ "manifests/a.yaml": protectedList(source) });
   expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[draft-protected]") });
-  expect(
-    sandbox
-      .state()
-      .attachments.map(({ fileId }) => fileId)
-      .sort(),
-  ).toEqual([11, 12]);
+  expect(attachedFiles()).toEqual([11, 12]);
 });
