@@ -56,6 +56,8 @@ describe("filters of the plan page", () => {
     expect([await shown(viewed), await status(viewed)]).toEqual([1, "1 of 1,200 changes"]);
     const entry = viewed.page.locator(".item:visible");
     await entry.locator("summary").click();
+    // The page fills an entry after it has opened.
+    await entry.locator("ins").first().waitFor();
     expect(await entry.locator("ins").allTextContents()).toContain("dusk");
   });
 });
