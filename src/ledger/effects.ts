@@ -57,7 +57,7 @@ export async function applyEffects(
  * | settled | is in doubt no more | ledger-conflict |
  *
  * An address belongs to one record. When an effect gives an address to another file, the record that has it moves to its own
- * numeric address, as with `replaces`. So two records can swap addresses, one after the other.
+ * numeric address; `replaces` marks it. So two records can swap addresses, one after the other.
  */
 export async function applyEffect(
   queries: LedgerQueries,
@@ -117,11 +117,7 @@ export async function applyEffect(
 }
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
-  await vacate(queries, attachment);
-  if (replaces !== undefined && replaces !== attachment.fileId) {
-    const replaced = updateAttachment(queries, { ...attachment, fileId: replaces });
-    await replaced.set({ address: ownAddress, replaced: 1 }).execute();
-  }
+  await vacate(queries, attachment, replaces);
   await putRecord(queries, tables.attachments, normalize(attachment));
 }
 
@@ -159,15 +155,21 @@ async function detach(queries: LedgerQueries, target: FileTarget): Promise<void>
 
 const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kind || '/' || cast(file_id as text)`;
 
-/** Moves another record at the attachment's address to its own numeric address. */
-async function vacate(queries: LedgerQueries, attachment: Addressed): Promise<void> {
+/**
+ * Moves another record at the attachment's address to its own numeric address, and marks it when it is of file `replaces`. One
+ * that has moved already belongs to another entry.
+ */
+async function vacate(queries: LedgerQueries, attachment: Addressed, replaces?: number): Promise<void> {
   const { fileId, address } = attachment;
   checkAddress(attachment);
   // No other record can hold an address that names the file by its id.
   if (address === fileResource(attachment)) return;
   await queries
     .updateTable("attachments")
-    .set({ address: ownAddress, replaced: null })
+    .set({
+      address: ownAddress,
+      replaced: replaces === undefined ? null : sql`case file_id when ${replaces} then 1 end`,
+    })
     .where("address", "=", address)
     .where("file_id", "<>", fileId)
     .execute();

@@ -24,7 +24,7 @@ function effect<Type extends string, Shape extends z.core.$ZodShape>(type: Type,
 export const effectSchema = z.discriminatedUnion("type", [
   effect("attached", {
     attachment: attachmentSchema,
-    /** The file this one takes the place of: its record moves to its numeric address until it is detached. */
+    /** The file this one takes the place of: its record, if still at this address, moves to its numeric one until it is detached. */
     replaces: integer.exactOptional(),
   }),
   // Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance.

@@ -86,14 +86,17 @@ export function makeKnownUploads({
     const upload = byName.get(name);
     if (upload?.fileId !== undefined) return { ...after, file_id: upload.fileId };
     if (upload !== undefined) return { ...after, upload_id: upload.uploadId };
+    if (name === `upload_id:${after.upload_id}`) return after;
+    // The upload that the plan names has failed since: the file is registered again.
+    const { upload_id: _, ...rest } = after;
     const key = after.upload_key ?? stored.get(name);
-    return key === undefined ? after : { ...after, upload_key: key };
+    return key === undefined ? rest : { ...rest, upload_key: key };
   };
 }
 
 function stateName({ upload_id, source, sha256, upload_key }: AttachmentState): string {
-  if (upload_id !== undefined) return `upload_id:${upload_id}`;
-  return source === undefined ? `upload_key:${upload_key}` : sourceUploadName(source, sha256);
+  if (source !== undefined) return sourceUploadName(source, sha256);
+  return upload_key === undefined ? `upload_id:${upload_id}` : `upload_key:${upload_key}`;
 }
 
 /** Of several keys for the same bytes, the newest. */

@@ -116,3 +116,25 @@ test.each([
   expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[draft-protected]") });
   expect(attachedFiles()).toEqual([11, 12]);
 });
+
+test("a continued plan keeps a taken file whose former entry was in doubt", async () => {
+  fileOf = () => 11;
+  await folder.write({ "manifests/a.yaml": list(source), "x.glb": "first" });
+  await apply();
+  await confirmLedger();
+  fileOf = () => 12;
+  await folder.write({ "x.glb": "second" });
+  const { choose } = proxy;
+  proxy.choose = (request) => (request.path.includes("/product_files") ? { type: "lost" } : choose(request));
+  expect((await apply()).code).toBe(4);
+  proxy.choose = choose;
+  fileOf = () => 11;
+  await folder.write({ "manifests/a.yaml": `${list(source, byKey("b"))}publish: true\n` });
+  await run("plan", "--out", "plan.json");
+  expect((await apply("plan.json", "--max-calls", "5")).code).toBe(7);
+  arrivals.length = 0;
+  expect((await apply("plan.json")).code).toBe(0);
+  expect(arrivals.map(({ method }) => method)).not.toContain("DELETE");
+  expect(attachedFiles()).toEqual([11, 12]);
+  expect(sandbox.state().products).toHaveLength(1);
+});

@@ -80,6 +80,27 @@ describe("saved plan", () => {
     expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
   });
 
+  test("registers a file again whose upload the service has forgotten since", async () => {
+    const headers = { "content-type": "application/vnd.api+json" };
+    const answer = (status: number, body: object) =>
+      ({ type: "answer", status, headers, body: JSON.stringify(body) }) as const;
+    proxy.choose = ({ method, path, body }) => {
+      if (!path.startsWith("/api/uploads") || path.endsWith("credentials")) return undefined;
+      if (method === "GET") return answer(404, { errors: [{ status: "404", title: "Not found" }] });
+      const { upload_key } = JSON.parse(body).data.attributes;
+      return answer(201, {
+        data: { id: "u-1", type: "upload", attributes: { upload_key, status: "queued" } },
+      });
+    };
+    const target = ["--target", "drafts/2/product_files/source:files/a.blend"];
+    expect((await apply("--max-calls", "2", ...target)).code).toBe(7);
+    await run("plan", "--out", "plan.json", ...target);
+    expect((await apply("plan.json")).code).toBe(3);
+    proxy.choose = () => undefined;
+    expect((await apply("plan.json")).code).toBe(0);
+    expect(sandbox.state().attachments).toHaveLength(1);
+  });
+
   test("stays fresh after a failure, and the rest is applied once the service accepts it", async () => {
     await save();
     proxy.choose = ({ body }) =>

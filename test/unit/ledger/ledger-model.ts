@@ -175,8 +175,8 @@ interface Placing {
  */
 function place({ attachments }: Records, attachment: RecordedAttachment, { replaces }: Placing = {}): void {
   for (const [key, other] of attachments) {
-    const isReplaced = replaces !== undefined && key === keyOf({ ...attachment, fileId: replaces });
-    if (!isReplaced && other.address !== attachment.address) continue;
+    if (other.address !== attachment.address) continue;
+    const isReplaced = other.fileId === replaces;
     attachments.set(key, { ...other, address: key, ...(isReplaced ? { replaced: true } : {}) });
   }
   attachments.set(keyOf(attachment), attachment);
