@@ -240,14 +240,18 @@ const rateSetting: LocationSetting = {
   places: "service.rate.shared or DRAFTSYNC_RATE_SHARED",
 };
 
+/** Also a URL in quotes, after a blank, or with another mistake: no path of a ledger looks so. */
+const looksLikeUrl = /:\/\/|^["'\s\ufeff]|postgres(ql)?:/i;
+
 /** Checked before anything else is done; a path is relative to `folder`. */
 function locate(location: string, folder: string, { subject, places }: LocationSetting): string {
   if (isPostgresLocation(location)) {
     parsePostgresLocation(location);
     return location;
   }
-  const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(location) ?? [];
-  if (scheme === undefined) return resolve(folder, location);
+  // Not shown: it may hold a password.
+  if (!looksLikeUrl.test(location)) return resolve(folder, location);
+  const [, scheme = "this location"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(location) ?? [];
   throw new CliError(
     `${scheme} is not supported for ${subject}: use a SQLite file or a PostgreSQL database`,
     {

@@ -143,10 +143,10 @@ export class WorkspaceLock {
       token: row.token,
       ...parseHolder(row.holder),
       acquiredAt: row.acquired_at,
-      expiresAt: row.expires_at,
       readAt: row.now,
     };
-    return { ...lock, state: this.#judge(lock, row.lease_until ?? undefined) };
+    const expiresAt = this.#endOfLease(row, lock.process);
+    return { ...lock, expiresAt, state: this.#judge({ ...lock, expiresAt }) };
   }
 
   /** False when no lock of this id is held. */
@@ -191,19 +191,25 @@ export class WorkspaceLock {
     return { lock: { ...lock, state: "running" }, before };
   }
 
-  #judge(lock: Omit<HeldLock, "state">, leaseUntil: number | undefined): LockState {
+  /** By the wall clock as it is now, when the holder is of this boot: no one sets the clock that its lease was stored with. */
+  #endOfLease(
+    { lease_until, expires_at, now }: z.infer<typeof leaseSchema>,
+    holder: HeldLock["process"],
+  ): number {
+    const monotonic = this.#database.monotonicClock?.();
+    const isOfThisBoot = holder?.boot === this.#parts.processes.self.boot;
+    if (monotonic === undefined || lease_until === null || !isOfThisBoot) return expires_at;
+    return now + lease_until - monotonic;
+  }
+
+  #judge(lock: Omit<HeldLock, "state">): LockState {
     const { processes } = this.#parts;
     const { id, process: holder, expiresAt, readAt } = lock;
     if (holder !== undefined && isSameProcess(holder, processes.self))
       return heldHere.has(id) ? "running" : "ended";
     const alive = holder === undefined ? undefined : processes.isAlive(holder);
     if (alive !== undefined) return alive ? "running" : "ended";
-    const monotonic = this.#database.monotonicClock?.();
-    const isOver =
-      monotonic !== undefined && leaseUntil !== undefined && holder?.boot === processes.self.boot
-        ? leaseUntil <= monotonic
-        : expiresAt <= readAt;
-    return isOver ? "expired" : "leased";
+    return expiresAt <= readAt ? "expired" : "leased";
   }
 
   /** The end of a lease by the clock of this boot, which no one sets; null where the machines that share the ledger differ. */

@@ -40,8 +40,11 @@ export interface Reserving {
   failed(error: unknown): void;
 }
 
-/** The first byte of a call is written within this time of its reservation, or the call is reserved again. */
-const startWithinMs = 5_000;
+/**
+ * The first byte of a call is written within so long of its reservation, or the call is reserved again: within `settle_delay`,
+ * since the last call of a process that lost its lock is waited for as long.
+ */
+const startWithin = { leastMs: 1_000, mostMs: 5_000 };
 
 /** How long a call that ended waits for others to be stored with it: nothing waits for it but a window later. */
 const storeWithinMs = 50;
@@ -60,6 +63,7 @@ export class Reservations {
   readonly #options: ReservationsOptions;
   readonly #clock: Clock;
   readonly #holder: Reserving;
+  readonly #startWithinMs: number;
   /** Unused ones of the last transaction. */
   readonly #ready: Reservation[] = [];
   #ended: EndedCall[] = [];
@@ -77,6 +81,8 @@ export class Reservations {
     this.#options = options;
     this.#clock = clock;
     this.#holder = holder;
+    const { leastMs, mostMs } = startWithin;
+    this.#startWithinMs = Math.min(mostMs, Math.max(leastMs, options.settleMs));
   }
 
   /** A reservation to be used at once; asks for more when there is none. */
@@ -89,7 +95,7 @@ export class Reservations {
   /** Whether the first byte may still be written. The monotonic clock may stop while the machine sleeps. */
   isFresh({ at }: Reservation): boolean {
     const { monotonic, now } = this.#clock;
-    return monotonic() - at.monotonic < startWithinMs && now() - at.now < startWithinMs;
+    return monotonic() - at.monotonic < this.#startWithinMs && now() - at.now < this.#startWithinMs;
   }
 
   /** A call that was sent has ended, and may still arrive for `holdMs`. */
@@ -169,7 +175,7 @@ export class Reservations {
     try {
       const { reserved, freeInMs, pausedMs } = await store.reserve({
         bound,
-        callMs: startWithinMs + timeoutMs,
+        callMs: this.#startWithinMs + timeoutMs,
         settleMs,
         wanted,
         ended: this.#group(ended),

@@ -65,6 +65,20 @@ test("a holder stopped during a commit is named although the whole ledger is loc
   await lease.release();
 });
 
+test("a holder that has ended is not named when another program locks the ledger", async () => {
+  const holder = await holdApply(1);
+  process.kill(holder.pid ?? 0, "SIGKILL");
+  await holder.ended;
+  const writer = new Database(join(folder.path, ".draftsync/state.db"));
+  writer.exec("begin immediate");
+  const { code, stderr } = await apply();
+  expect(stderr).toContain("[ledger-busy]");
+  expect(stderr).not.toContain("the workspace is locked by");
+  expect(code).toBe(1);
+  writer.exec("rollback");
+  writer.close();
+});
+
 test("a waiting command continues once the lock is free", async () => {
   const holder = await holdApply(1);
   const waiting = start(["apply", "--auto-approve", "--lock-timeout", "10m"]);

@@ -79,7 +79,8 @@ export async function withLock<T>(
 async function nameWriter(store: StateStore, error: unknown): Promise<never> {
   if (!(error instanceof LedgerError) || error.code !== "ledger-busy") throw error;
   const lock = await store.heldLock();
-  throw lock === undefined ? error : new LockHeldError(store.location, lock);
+  const isHeld = lock?.state === "running" || lock?.state === "leased";
+  throw isHeld ? new LockHeldError(store.location, lock) : error;
 }
 
 async function acquire(

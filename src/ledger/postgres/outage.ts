@@ -1,6 +1,6 @@
 import type { Clock } from "../../model/ports.ts";
 import { CommitInDoubt } from "./postgres-dialect.ts";
-import { isLost } from "./postgres-failure.ts";
+import { isBusy, isLost } from "./postgres-failure.ts";
 
 /** How long a server that does not answer is waited for, milliseconds: one wait for all changes together. */
 export const busyTimeoutMs = 10_000;
@@ -10,6 +10,9 @@ export const inDoubtTimeoutMs = 20_000;
 
 /** A change that is not stored after so long is waited for, milliseconds. */
 const slowMs = 2_000;
+
+/** A wait that turns out to be longer is reported again, milliseconds. */
+const extendedByMs = 1_000;
 
 /** While the server is lost, or when it was waited for long enough, a connection is given so long, milliseconds. */
 const minConnectMs = 1_000;
@@ -22,7 +25,8 @@ export class Outage {
   readonly #clock: Clock;
   readonly #onWaiting: (ms: number) => void;
   #since: number | undefined;
-  #isReported = false;
+  /** Until when a report says that the server is waited for. */
+  #reportedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, onWaiting: (ms: number) => void = () => {}) {
     this.#clock = clock;
@@ -49,9 +53,10 @@ export class Outage {
       this.#end();
       return result;
     } catch (error) {
-      const isInDoubt = error instanceof CommitInDoubt;
-      if (!isInDoubt && !isLost(error)) this.#end();
-      else this.#begin(startedAt, isInDoubt ? inDoubtTimeoutMs : busyTimeoutMs);
+      if (error instanceof CommitInDoubt) this.#begin(startedAt, inDoubtTimeoutMs);
+      else if (isLost(error)) this.#begin(startedAt, busyTimeoutMs);
+      // A commit that hangs keeps its locks: the server is not back.
+      else if (!isBusy(error)) this.#end();
       throw error;
     } finally {
       clearTimeout(slow);
@@ -66,12 +71,13 @@ export class Outage {
 
   #end(): void {
     this.#since = undefined;
-    this.#isReported = false;
+    this.#reportedUntil = Number.NEGATIVE_INFINITY;
   }
 
   #report(ms: number): void {
-    if (this.#isReported) return;
-    this.#isReported = true;
+    const until = this.#clock.monotonic() + ms;
+    if (until < this.#reportedUntil + extendedByMs) return;
+    this.#reportedUntil = until;
     this.#onWaiting(ms);
   }
 }

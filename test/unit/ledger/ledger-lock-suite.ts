@@ -28,7 +28,7 @@ export function onMachine(boot: string): ProcessTable {
 }
 
 /** A process with this pid on one machine, where the processes in `dead` have ended. */
-function onThisMachine(pid: number, dead: ReadonlySet<number>): ProcessTable {
+export function onThisMachine(pid: number, dead: ReadonlySet<number>): ProcessTable {
   const { boot, namespace } = systemProcesses.self;
   return {
     self: { boot, namespace, pid, startedAt: "1" },

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
-import { describeLedgerLock, lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
+import { describeLedgerLock, lockRequest, onMachine, onThisMachine, passing } from "./ledger-lock-suite.ts";
 import { describeLedgerReconcile } from "./ledger-reconcile-suite.ts";
 import { describeLedgerReplay } from "./ledger-replay-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
+import { attachOperation, sampleRun } from "./ledger-values.ts";
 import { describeRateReservations, request } from "./rate-reservations-suite.ts";
 import { freshFolder, lockPlace, openForTest } from "./samples.ts";
 
@@ -37,6 +38,23 @@ test("measures a lease by the boot clock, not by the wall clock", async () => {
   // A copy of the file on another machine, or the same machine after a restart, has another clock.
   const later = await open(onMachine("another boot"));
   expect(await later.heldLock()).toMatchObject({ state: "expired" });
+});
+
+test("notes when the calls of a dead holder were lost, whatever its clock said", async () => {
+  const { open, execute } = lockPlace(join(freshFolder(), "state.db"));
+  const dead = new Set<number>();
+  const ann = await open(onThisMachine(1, dead));
+  await ann.acquireLock(lockRequest("ann"));
+  await ann.startRun(sampleRun);
+  await ann.begin(attachOperation("op"));
+  const hour = 3_600_000;
+  await execute(passing.wall(hour));
+  await execute(`update operations set started_at = started_at - ${hour}`);
+  dead.add(1);
+  const bob = await open(onThisMachine(2, dead));
+  await bob.acquireLock(lockRequest("bob"));
+  const [lost] = (await bob.load()).inDoubt;
+  expect(Date.now() - (lost?.finishedAt ?? 0)).toBeLessThan(60_000);
 });
 
 test("counts rate reservations of an earlier boot for the settle delay and a window after they are found", async () => {
