@@ -11,7 +11,7 @@ import type {
 } from "../model/change.ts";
 import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
+import type { Confirmation, OperationIntent, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
@@ -45,10 +45,11 @@ export async function attachFile(
   const effect = (by: Confirmation, answered: Attributes) =>
     attachedEffect(context, { change, target, by, attributes: { ...answered, ...attributes } }, replaces);
   const budget = context.budget?.operation();
+  const intent = attachIntent(target, { attributes, after: change.after, replaces });
   const result = await runFileOperation(context, {
     address: change.address,
     kind: "attach",
-    intent: intentOf(target, attributes, change.after.sha256),
+    intent,
     signal,
     budget,
     call: (options) => context.service.attach(target, attributes, options),
@@ -59,7 +60,7 @@ export async function attachFile(
     address: change.address,
     target,
     attributes,
-    ...digestOf(change.after),
+    intent,
     effect,
     first: result,
     isInDoubt,
@@ -93,7 +94,7 @@ export async function settleDoubt(
     address: change.address,
     target,
     attributes,
-    ...digestOf(after),
+    intent: attachIntent(target, { attributes, after, replaces }),
     kind: kind === "update" || kind === "detach" ? kind : "attach",
     effect: (by, answered) =>
       attachedEffect(context, { change, target, by, attributes: { ...answered, ...attributes } }, replaces),
@@ -236,6 +237,26 @@ export async function adoptFile(context: ApplyContext, change: AdoptChange): Pro
   const { address, after } = change;
   await context.ledger.record([{ type: "readdressed", target, address, ...digestOf(after) }], context.runId);
   return { outcome: "done", fileId: target.fileId };
+}
+
+/** The next run settles only what is still desired, and detaches `replaces` as the second half of a replacement. */
+function attachIntent(
+  target: FileTarget,
+  {
+    attributes,
+    after,
+    replaces,
+  }: {
+    readonly attributes: Attributes;
+    readonly after: AttachmentState;
+    readonly replaces: number | undefined;
+  },
+): OperationIntent {
+  return {
+    ...intentOf(target, attributes),
+    ...digestOf(after),
+    ...(replaces === undefined ? {} : { replaces }),
+  };
 }
 
 interface RecordInput {

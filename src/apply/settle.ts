@@ -24,8 +24,8 @@ export interface UnsettledAttachment {
   readonly address: string;
   readonly target: FileTarget;
   readonly attributes: Attributes;
-  /** Of the content that is attached, hex, when it was uploaded: the next run settles only what is still desired. */
-  readonly sha256?: string;
+  /** Of the attachment: what the next run needs to settle it. */
+  readonly intent: OperationIntent;
   /** What the ledger takes when the file turns out to be attached. */
   readonly effect: (by: Confirmation, answered: Attributes) => LedgerEffect;
   /** The kind of the first operation; `attach` when absent. An update or detach in doubt is settled by the same PATCH. */
@@ -238,11 +238,11 @@ async function refuse(context: SettleContext, conflict: Failed): Promise<ChangeE
 
 /** Where the attachment was refused, the PATCH adopts the file: lost, it is an attachment in doubt. */
 function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answer> {
-  const { target, attributes, sha256, effect, first, signal, budget, wasAttached } = doubt;
+  const { target, attributes, intent, effect, first, signal, budget, wasAttached } = doubt;
   const { draftId } = target;
   const { status: refusedWith } = first.failure;
   const adoption = {
-    ...intentOf(target, attributes, sha256),
+    ...intent,
     ...(refusedWith === undefined || !wasAttached ? {} : { refusedWith }),
   };
   const evidence = (): LedgerEffect[] =>
@@ -287,32 +287,22 @@ function foundAttached({ address }: UnsettledAttachment): ChangeEnd {
 }
 
 async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
-  const { target, attributes, sha256, effect, signal, budget } = doubt;
+  const { target, attributes, intent, effect, signal, budget } = doubt;
   await context.ledger.record(absentEffects(doubt), context.runId);
   return runOperation(context, {
     address: doubt.address,
     budget,
     kind: "attach",
-    intent: intentOf(target, attributes, sha256),
+    intent,
     signal,
     call: (options) => context.service.attach(target, attributes, options),
     effects: (result) => (result.outcome === "done" ? [effect("post", result.value)] : []),
   });
 }
 
-/** The intent of a call about a file. `sha256`: of the content that is attached, if it was uploaded. */
-export function intentOf(
-  { draftId, kind, fileId }: FileTarget,
-  attributes?: Attributes,
-  sha256?: string,
-): OperationIntent {
-  return {
-    draftId,
-    fileKind: kind,
-    fileId,
-    ...(attributes === undefined ? {} : { attributes }),
-    ...(sha256 === undefined ? {} : { sha256 }),
-  };
+/** The intent of a call about a file. */
+export function intentOf({ draftId, kind, fileId }: FileTarget, attributes?: Attributes): OperationIntent {
+  return { draftId, fileKind: kind, fileId, ...(attributes === undefined ? {} : { attributes }) };
 }
 
 /** Only what is in doubt can be settled; a refusal is an outcome already. */

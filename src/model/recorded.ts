@@ -264,6 +264,8 @@ const knownIntent = z.object({
   name: optionalText,
   uploadKey: optionalText,
   sha256: optionalText,
+  /** Of an attachment: the recorded file that the new one takes the place of. */
+  replaces: optionalInteger,
   /** Of a call that adopts a file: the status with which its attachment was refused, so that another call attached it. */
   refusedWith: optionalInteger,
 });

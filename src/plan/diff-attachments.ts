@@ -78,7 +78,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     if (record === undefined) continue;
     accounted += 1;
     if (record.address !== address) claimed.add(record);
-    changes.push(...formerRemoval(former, { named, isHalfDone: record.replaced === true }));
+    changes.push(...formerRemoval(former, { named, isHalfDone: false }));
   }
   const isLeft = ({ address }: RecordedAttachment) => !wanted().has(address) && !doubts.has(address);
   const all = accounted < recorded.attachments.length ? recorded.attachments : [];
@@ -162,7 +162,8 @@ function diffDoubt(operation: RecordedOperation, search: DoubtSearch): readonly 
   const settling = inDoubtChange(operation, after);
   const replaced = index.at(operation.address);
   if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
-  return [settling, ...formerRemoval(replaced, { named, isHalfDone: true })];
+  const isHalfDone = operation.intent.replaces === replaced.fileId;
+  return [settling, ...formerRemoval(replaced, { named, isHalfDone })];
 }
 
 /** A file's record gives up the address when the new file's takes it. Left attached, it would be published too. */
@@ -200,8 +201,9 @@ function compare(
   }
   if (asDesired) return undefined;
   const after = desiredState(wanted, index);
-  const attributes = changedAttributes(kind, index.knownAttributes(known), wanted.attributes);
-  const before = recordedState(known, address);
+  const knownAttributes = index.knownAttributes(known);
+  const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
+  const before = recordedState({ ...known, attributes: knownAttributes }, address);
   const confirmed = confirmedState(known.provenance);
   if (isReplaced) {
     return { address, action: "replace", reason: "content_changed", before, after, attributes, confirmed };

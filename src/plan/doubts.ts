@@ -1,9 +1,30 @@
 import { parseAddress } from "../model/address.ts";
 import type { AttachmentState, DuplicateState, InDoubtChange, Undeclared } from "../model/change.ts";
 import { append } from "../model/lists.ts";
-import type { Recorded, RecordedOperation } from "../model/recorded.ts";
+import { type Recorded, type RecordedOperation, targetOf } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
+
+/**
+ * The operations in doubt by the address at which a plan shows them, the latest first, and blocking ones before others. All
+ * operations about one file are together. Of several files at one address, the latest has it; any other one is shown at
+ * its path.
+ */
+export function doubtsByAddress({ inDoubt }: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
+  const doubts = new Map<string, RecordedOperation[]>();
+  const addresses = new Map<string, string>();
+  const latestFirst = [...inDoubt].sort((a, b) => b.startedAt - a.startedAt);
+  const others = latestFirst.filter((operation) => !isBlocking(operation));
+  for (const operation of [...latestFirst.filter(isBlocking), ...others]) {
+    const target = targetOf(operation);
+    const file = target === undefined ? undefined : fileResource(target);
+    const isTaken = file !== undefined && doubts.has(operation.address);
+    const address = addresses.get(file ?? "") ?? (isTaken ? file : operation.address);
+    if (file !== undefined) addresses.set(file, address);
+    append(doubts, address, { ...operation, address });
+  }
+  return doubts;
+}
 
 /**
  * The operations in doubt that block their address: calls that must not be sent a second time. The others may be sent again
@@ -11,7 +32,10 @@ import { isoTime } from "../model/time.ts";
  * file.
  */
 export function blockingDoubts(recorded: Recorded): ReadonlyMap<string, RecordedOperation> {
-  return new Map(recorded.inDoubt.filter(isBlocking).map((operation) => [operation.address, operation]));
+  const latest = [...doubtsByAddress(recorded)].flatMap(([address, [first]]) =>
+    first !== undefined && isBlocking(first) ? [[address, first] as const] : [],
+  );
+  return new Map(latest);
 }
 
 /** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */

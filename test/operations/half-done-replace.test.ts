@@ -77,3 +77,19 @@ describe("detach of an interrupted replace", () => {
     expect(attached()).toHaveLength(3);
   });
 });
+
+test("a half-done replace of one entry exempts no file of another one from protection", async () => {
+  const list = (rest = "") => ({
+    "manifests/a.yaml": `draft: 1\n${rest}product_files: [{ source: ../a.glb }, { source: ../b.glb }]\n`,
+  });
+  await folder.write({ ...list(), "a.glb": "one", "b.glb": "two" });
+  await apply();
+  await folder.write({ "b.glb": "three" });
+  proxy.choose = ({ method }) => (method === "DELETE" ? { type: "answer", status: 403 } : undefined);
+  expect((await apply()).code).toBe(3);
+  proxy.choose = () => undefined;
+  const before = attached();
+  await folder.write({ ...list("protect: true\n"), "a.glb": "two" });
+  expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[draft-protected]") });
+  expect(attached()).toEqual(before);
+});

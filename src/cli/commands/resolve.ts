@@ -1,9 +1,12 @@
 import { earlierProductEffect, type Resolution, resolutionEffects } from "../../apply/resolution.ts";
 import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
+import { attachmentsByAddress, type DesiredAttachment } from "../../model/desired.ts";
 import { systemClock } from "../../model/ports.ts";
 import { addressOfProduct, type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
+import { doubtsByAddress } from "../../plan/doubts.ts";
+import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
 import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
@@ -56,8 +59,11 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const { cli } = workspace;
   const ledger = await workspace.ledger();
   const recorded = await ledger.load();
-  const address = addressIn(given, recorded);
-  const operations = recorded.inDoubt.filter((operation) => operation.address === address);
+  const doubts = doubtsByAddress(recorded);
+  const loadEntries = async () =>
+    attachmentsByAddress((await loadDesired(cli, workspace.config, "hash")).desired);
+  const address = await addressIn(given, { doubts, recorded, loadEntries });
+  const operations = doubts.get(address) ?? [];
   const [operation] = operations;
   const flagged = readFlags(flags);
   if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
@@ -76,23 +82,33 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 
-/** An address, or what is in doubt of the draft that is named. Throws {@link CliError} when that is more than one address. */
-function addressIn(given: string, recorded: Recorded): string {
+interface InDoubt {
+  readonly doubts: ReturnType<typeof doubtsByAddress>;
+  readonly recorded: Recorded;
+  readonly loadEntries: () => Promise<ReadonlyMap<string, DesiredAttachment>>;
+}
+
+/**
+ * An address; or what is in doubt of the file, or else of the draft, that is named. Throws {@link CliError} when that is more
+ * than one address.
+ */
+async function addressIn(given: string, { doubts, recorded, loadEntries }: InDoubt): Promise<string> {
   const address = normalAddress(given);
   // A pattern could settle more than the operator has checked.
-  if (/[*?]/.test(given) || recorded.inDoubt.some((operation) => operation.address === address))
-    return address;
+  if (/[*?]/.test(given) || doubts.has(address)) return address;
   const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
-  const ofDraft = recorded.inDoubt.filter((operation) =>
-    drafts.includes(`drafts/${draftIdOf(operation.address)}`),
-  );
+  const ofDraft = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
   // The plan shows an attachment in doubt at the entry that names its file by now.
-  const ofFile = recorded.inDoubt.filter((operation) => {
+  const entry = parseAddress(address)?.type === "attachment" ? (await loadEntries()).get(address) : undefined;
+  const fileId = entry && makeFileIdFinder(recorded)(entry);
+  const file =
+    entry === undefined || fileId === undefined ? address : fileResource({ ...entry.address, fileId });
+  const isOfFile = (operation: RecordedOperation) => {
     const target = targetOf(operation);
-    return target !== undefined && fileResource(target) === address;
-  });
-  const found = ofFile.length > 0 ? ofFile : ofDraft;
-  const [first, ...others] = new Set(found.map((operation) => operation.address));
+    return target !== undefined && fileResource(target) === file;
+  };
+  const ofFile = [...doubts].flatMap(([each, operations]) => (operations.some(isOfFile) ? [each] : []));
+  const [first, ...others] = ofFile.length > 0 ? ofFile : ofDraft;
   if (others.length === 0) return first ?? address;
   throw new CliError(
     `${given} has ${others.length + 1} addresses in doubt: ${[first, ...others].slice(0, 5).join(", ")}`,

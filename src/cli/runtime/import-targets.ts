@@ -1,6 +1,11 @@
 import { type Address, formatAddress, parseAddress, parseId } from "../../model/address.ts";
 import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../../model/desired.ts";
-import { addressOfProduct, publicationsInForce, type Recorded } from "../../model/recorded.ts";
+import {
+  addressOfProduct,
+  publicationsInForce,
+  type Recorded,
+  type RecordedOperation,
+} from "../../model/recorded.ts";
 import { type AdoptionTarget, sourceOf } from "../../refresh/adopt.ts";
 import { CliError } from "./cli-error.ts";
 
@@ -111,7 +116,7 @@ function readWord(word: string, index: Index): AdoptionTarget | string {
 function readAttachment(
   address: Extract<Address, { type: "attachment" }>,
   given: number | undefined,
-  { asked, recordedIds, fileIdOf }: Index,
+  { asked, recorded, recordedIds, fileIdOf }: Index,
 ): AdoptionTarget | string {
   const { draftId, kind, ref } = address;
   const text = formatAddress(address);
@@ -124,6 +129,11 @@ function readAttachment(
   if (attachment === undefined) return `${text}: no manifest declares it; use its file id`;
   const fileId = given ?? recordedIds.get(text) ?? fileIdOf(attachment);
   if (fileId === undefined) return `${text}: the file id is not known; use ${text}=FILE_ID`;
+  const isOther = ({ address, kind, intent }: RecordedOperation) =>
+    address === text && kind === "attach" && intent.fileId !== fileId;
+  const doubt = recorded.inDoubt.find(isOther);
+  if (doubt !== undefined)
+    return `${text}: the attachment of file ${doubt.intent.fileId} is in doubt; use draftsync resolve ${text}`;
   return { type: "attachment", address: text, target: { draftId, kind, fileId } };
 }
 

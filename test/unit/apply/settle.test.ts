@@ -71,6 +71,7 @@ async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
     address: operation.address,
     target,
     attributes: {},
+    intent: operation.intent,
     effect: () => attached(1),
     first: { outcome: "unknown", attempts: 1, failure, operationId: operation.id },
     signal,
