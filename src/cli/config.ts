@@ -251,12 +251,12 @@ function locate(location: string, folder: string, { subject, places }: LocationS
   }
   // Not shown: it may hold a password.
   if (!looksLikeUrl.test(location)) return resolve(folder, location);
-  const [, scheme = "this location"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(location) ?? [];
+  const [, scheme = "this kind of location"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(location) ?? [];
   throw new CliError(
     `${scheme} is not supported for ${subject}: use a SQLite file or a PostgreSQL database`,
     {
       code: "state-unsupported",
-      hint: `Use a path such as .draftsync/state.db, or postgres://user@host/database, in ${places}.`,
+      hint: `Use a path such as .draftsync/state.db, or postgres://user@host/database without quotes, in ${places}.`,
     },
   );
 }
