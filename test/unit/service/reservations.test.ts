@@ -82,7 +82,11 @@ describe("shared rate bound", () => {
   });
 
   test("is polled while all its calls are in flight in another process", async () => {
-    const world = await RateWorld.open({ bound: { limit: 1, windowMs: 100 }, random: () => 0.99 });
+    const world = await RateWorld.open({
+      bound: { limit: 1, windowMs: 100 },
+      settleMs: 5_000,
+      random: () => 0.99,
+    });
     world.start(2_000).send(1);
     await world.pass(10);
     const next = world.start(1);
@@ -91,6 +95,15 @@ describe("shared rate bound", () => {
     expect(next.sent).toBe(0);
     await world.pass(300);
     expect(next.sent).toBe(1);
+  });
+
+  test("reserves a call again that starts later than lost calls may arrive", async () => {
+    const world = await RateWorld.open({ bound, settleMs: 2_000, random: makeRandom(5) });
+    const process = world.start(5);
+    process.stall = { monotonic: 3_000, wall: 3_000 };
+    process.send(1);
+    await world.pass(4_000);
+    expect([process.late, process.sent]).toEqual([1, 1]);
   });
 
   test("ends waiting calls when its table fails, and stores ended calls later", async () => {
