@@ -2,6 +2,7 @@ import { formatAddress } from "../model/address.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
+import { otherObjectFailure } from "../model/upload-name.ts";
 import { type ApplyContext, makeClaim } from "./context.ts";
 import { runOperation } from "./operation.ts";
 
@@ -115,6 +116,8 @@ async function awaitUpload(context: ApplyContext, uploadId: string, isOurs: bool
   const waiting = budget === undefined ? signal : AbortSignal.any([signal, budget.signal]);
   const awaited = await service.awaitUpload(uploadId, waiting, budget);
   if (awaited.outcome === "done") {
+    const failure = otherObjectFailure(awaited.value, (await context.holders()).uploads.get(uploadId));
+    if (failure !== undefined) return { outcome: "rejected", failure };
     await context.ledger.record(
       isOurs ? uploadEndEffects(awaited.value) : foundEffects(context, awaited.value),
     );

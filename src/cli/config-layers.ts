@@ -188,7 +188,7 @@ const harmless = /^\s*["']?base_url["']?:[^@]*$/;
 /** What may be secret: an address from its host on, and the value of a key that is named like a secret. */
 const secrets = [
   /(?<=:\/\/)[^\s'",\]}]+/g,
-  /(?<=(?:api_?key|token|passw|secret)\w*(?<!_file)["']?:\s*)[^\s].*/gi,
+  /(?<=(?:\bkey|api[-_]?key|token|pass|pwd|secret|credential|authorization)\w*(?<!_file)["']?\s*:\s*)[^\s].*/gi,
 ];
 
 /**

@@ -203,7 +203,8 @@ function compileNotify({ url, url_file }: ConfigFile["notify"], root: string): N
 function address(text: string): { baseUrl: string; origin: string } {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new CliError(`the service address is not an http or https URL: ${text}`, {
+    // Not shown: it may be a key that was pasted here, or hold a password.
+    throw new CliError("the service address is not an http or https URL", {
       code: "base-url-invalid",
       hint: "Use a URL such as https://api.example.com in service.base_url, DRAFTSYNC_BASE_URL or --base-url.",
     });

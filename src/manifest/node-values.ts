@@ -243,7 +243,7 @@ function unusableCharacter(text: string): string | undefined {
 }
 
 /** The end of one entry and the start of the next, as in `{ file_id: 1 }, {`, or a line that starts with a bracket. */
-const entryInText = /(?:[}\]]\s*,|\n)\s*[{[]/;
+const entryInText = /[}\]]\s*,\s*[{[]|\n[^\S\n]*[{[]/;
 
 /** In double quotes, an escaped line break and an empty line after it: the library drops the empty line. */
 const lostLine = /(?<!\\)(?:\\\\)*\\\r?\n[ \t]*\r?\n/;

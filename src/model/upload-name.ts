@@ -1,4 +1,5 @@
 import type { DesiredAttachment } from "./desired.ts";
+import type { CallFailure } from "./outcome.ts";
 import type { RecordedUpload } from "./recorded.ts";
 
 /** The name of the upload of a local file with this content. */
@@ -25,4 +26,23 @@ export function uploadNamesOf({ uploadId, uploadKey, source, sha256 }: RecordedU
   const id = `upload_id:${uploadId}`;
   if (source !== undefined) return [id, sourceUploadName(source, sha256)];
   return uploadKey === undefined ? [id] : [id, `upload_key:${uploadKey}`];
+}
+
+/**
+ * The failure of a response about an upload that names another object than the recorded key: its file would be attached, and
+ * sold, in the other one's place. A response need not name the object.
+ */
+export function otherObjectFailure(
+  { uploadId, uploadKey }: { readonly uploadId: string; readonly uploadKey?: string | undefined },
+  recordedKey: string | undefined,
+): CallFailure | undefined {
+  if (uploadKey === undefined || recordedKey === undefined || uploadKey === recordedKey) return undefined;
+  return {
+    code: "response-mismatch",
+    message: `upload ${uploadId}: the response names the object ${uploadKey.slice(0, 100)}, not ${recordedKey}`,
+    subject: `upload ${uploadId}`,
+    hint: "Run the command again: it reads the upload again.",
+    errors: [],
+    stops: "operation",
+  };
 }

@@ -6,6 +6,7 @@ import type { Observation, Observed } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import {
   confirmedState,
+  keysOfUploads,
   type Provenance,
   type Recorded,
   type RecordedAttachment,
@@ -19,6 +20,7 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
+import { otherObjectFailure } from "../model/upload-name.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles, mergeAttributes } from "./file-index.ts";
 
@@ -91,7 +93,7 @@ function driftOf(observation: Observation, index: Index): Part {
     case "product":
       return driftOfProduct(observation, index);
     case "uploads":
-      return driftOfUploads(observation);
+      return driftOfUploads(observation, keysOfUploads(index.recorded));
   }
 }
 
@@ -290,17 +292,25 @@ function driftOfProduct(observation: Extract<Observation, { type: "product" }>, 
 }
 
 /** An upload that could not be read counts as neither ended nor gone. */
-function driftOfUploads({ uploadIds, read }: Extract<Observation, { type: "uploads" }>): Part {
+function driftOfUploads(
+  { uploadIds, read }: Extract<Observation, { type: "uploads" }>,
+  keys: ReadonlyMap<string, string>,
+): Part {
   if (read.type === "absent") return {};
   if (read.type === "unreadable") {
     return { unreadable: uploadIds.map((id) => ({ address: `uploads/${id}`, failure: read.failure })) };
   }
+  const { missing, uploads } = read.value;
+  const others = uploads.flatMap((upload) => {
+    const failure = otherObjectFailure(upload, keys.get(upload.uploadId));
+    return failure === undefined ? [] : [{ uploadId: upload.uploadId, failure }];
+  });
+  const unread = [...missing.filter(({ failure }) => !neverMade.has(failure.code)), ...others];
+  const isRead = (id: string) => uploadIds.includes(id) && !others.some(({ uploadId }) => uploadId === id);
   return {
-    unreadable: read.value.missing
-      .filter(({ failure }) => !neverMade.has(failure.code))
-      .map(({ uploadId, failure }) => ({ address: `uploads/${uploadId}`, failure })),
-    confirmations: read.value.uploads
-      .filter(({ uploadId }) => uploadIds.includes(uploadId))
+    unreadable: unread.map(({ uploadId, failure }) => ({ address: `uploads/${uploadId}`, failure })),
+    confirmations: uploads
+      .filter(({ uploadId }) => isRead(uploadId))
       .flatMap(({ uploadId, status, fileId }): LedgerEffect[] =>
         status === "pending"
           ? []

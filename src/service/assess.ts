@@ -58,7 +58,9 @@ export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor)
     outcome: verdict.outcome === "done" ? "unknown" : verdict.outcome,
     retry: verdict.retry,
     evidence,
-    isDocument: isJsonApiDocument(body),
+    // Problem details come from a service, too; only of a publish they prove nothing.
+    isDocument:
+      isJsonApiDocument(body) || (call.callClass === "read" && body !== undefined && isProblemDocument(body)),
     failure: describeFailure({
       code: assessment.code,
       request: `${call.method} ${call.path}`,

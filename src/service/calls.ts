@@ -155,7 +155,7 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
       secret: true,
     }),
 
-    /** A response without the object's key, about an upload that is recorded for another object, is a mismatch. */
+    /** A response about an upload that is recorded for another object is a mismatch. */
     createUpload: (uploadKey: string, claim: RegisterOptions["claim"]): Call<UploadStatus> => ({
       method: "POST",
       path: "/api/uploads",
@@ -163,7 +163,7 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
       body: { data: { type: types.upload, attributes: { upload_key: uploadKey } } },
       read: (document) => {
         const reading = readUpload(document, types, { uploadKey });
-        if (reading.type !== "valid" || reading.value.uploadKey !== undefined) return reading;
+        if (reading.type !== "valid") return reading;
         const holder = claim?.(reading.value.uploadId);
         if (holder === undefined) return reading;
         return { type: "another", problem: `it names the upload of ${holder}` };

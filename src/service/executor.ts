@@ -120,7 +120,7 @@ export class Executor {
     let last: Failed<T> | undefined;
     this.#budget.countCall();
     for (; ; context.attempt += 1) {
-      const step = await this.#connections(() => this.#step(context, last));
+      const step = await this.#connections(() => this.#step(context));
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = context.attempt;
       const { attempt } = step;
@@ -154,15 +154,12 @@ export class Executor {
     this.#parts.slots.close();
   }
 
-  async #step<T>(context: CallContext<T>, last: Failed<T> | undefined): Promise<StepResult<T>> {
+  async #step<T>(context: CallContext<T>): Promise<StepResult<T>> {
     const { call, options } = context;
     const { budget } = options;
     if (budget?.take() === false) return held(call, "call-budget-exhausted");
-    // A call whose outcome is unknown may be repeated even when its budget lets nothing start any more.
     const signal =
-      last?.outcome === "unknown" || budget?.signal === undefined
-        ? options.signal
-        : AbortSignal.any([options.signal, budget.signal]);
+      budget?.signal === undefined ? options.signal : AbortSignal.any([options.signal, budget.signal]);
     for (;;) {
       const grant = await this.#parts.slots.acquire(signal, options);
       if (grant.type !== "slot") return this.#notGranted(call, grant);
@@ -299,7 +296,7 @@ export class Executor {
   async #readAny(): Promise<void> {
     const call = this.#parts.anyRead;
     const options = { signal: this.#closing.signal, isFirst: true };
-    const step = await this.#step({ call, options, attempt: 1, late: 0, isStored: false }, undefined);
+    const step = await this.#step({ call, options, attempt: 1, late: 0, isStored: false });
     if (step.type === "attempted") this.#noteOutcome(call, step.attempt);
   }
 

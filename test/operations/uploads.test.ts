@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
-const { proxy, run } = useWorkspace({
+const { proxy, sandbox, folder, run, apply } = useWorkspace({
   files: { "manifests/a.yaml": "draft: 1\n" },
   service: { profile: "{ upload_deadline: 300ms, upload_poll_min: 50ms }" },
 });
@@ -29,4 +29,26 @@ test("uploads create --wait names the command to continue with when it times out
   const { code, stderr } = await run("uploads", "create", "--key", "incoming/a.mp4", "--wait");
   expect(code).not.toBe(0);
   expect(stderr).toMatch(/draftsync uploads get \S+` shows its status/);
+});
+
+test("apply attaches no file of an upload that is answered with another object", async () => {
+  const headers = { "content-type": "application/vnd.api+json" };
+  const answer = (status: number, data: unknown) =>
+    ({ type: "answer", status, headers, body: JSON.stringify({ data }) }) as const;
+  proxy.choose = ({ method, path, body }) => {
+    if (!path.startsWith("/api/uploads")) return undefined;
+    if (method === "POST") {
+      const { upload_key } = JSON.parse(body).data.attributes;
+      return answer(201, { type: "upload", id: "u", attributes: { upload_key, status: "queued" } });
+    }
+    const attributes = { upload_key: "another", status: "success", file_id: 9 };
+    return answer(200, [{ type: "upload", id: "u", attributes }]);
+  };
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ upload_key: mine }]\n" });
+  for (const _run of [1, 2]) {
+    const { code, stderr } = await apply();
+    expect(stderr).toContain("the response names the object another, not mine");
+    expect(code).toBe(3);
+  }
+  expect(sandbox.state().attachments).toEqual([]);
 });

@@ -136,7 +136,7 @@ describe("the config", () => {
 
   test.each([
     ["a URL with another scheme", { baseUrl: "ftp://example.com" }, "base-url-invalid"],
-    ["text that is not a URL", { baseUrl: "example.com" }, "base-url-invalid"],
+    ["text that is not a URL", { baseUrl: "secret" }, "base-url-invalid"],
     ["a URL with a password", { baseUrl: "https://me:secret@example.com" }, "base-url-invalid"],
     ["a URL with a query", { baseUrl: "https://example.com?key=1" }, "base-url-invalid"],
     ["an unsupported database", { state: "mysql://localhost/x" }, "state-unsupported"],

@@ -83,6 +83,15 @@ describe("uploads", () => {
     expect(detect({ type: "present", value: { uploads: [pending], missing: [] } }).confirmations).toEqual([]);
   });
 
+  test("are unreadable when the response names another object than the recorded one", () => {
+    const upload = { uploadId: "u", status: "success", rawStatus: "success", fileId: 5 } as const;
+    const uploads = [{ ...upload, uploadKey: "in/v" }];
+    expect(detect({ type: "present", value: { uploads, missing: [] } })).toMatchObject({
+      confirmations: [],
+      unreadable: [{ address: "uploads/u", failure: { code: "response-mismatch" } }],
+    });
+  });
+
   test("are each unreadable when the read fails", () => {
     expect(detect(unreadable).unreadable.map((item) => item.address)).toEqual([
       "uploads/u",

@@ -29,6 +29,16 @@ describe("makeRedactor", () => {
     expect(json(JSON.parse(written), written)).toEqual({ a: ["[redacted]"], b: "[redacted]" });
   });
 
+  it.each([
+    ["HTML", "key&gt;&#x3E;&#62;???1"],
+    ["lower-case percent encoding", "key%3e%3e%3e%3f%3f%3f1"],
+    ["quoted-printable", "key=3E>>=3F??1"],
+    ["JSON that is not parsed", String.raw`key\u003e>>?\u003F?1`],
+    ["Base64 after a user's name", Buffer.from(`me:${secret}`).toString("base64").slice(2, -2)],
+  ])("redacts a secret escaped for %s", (_name, form) => {
+    expect(makeRedactor(secret).text(form)).toMatch(/^.{0,3}\[redacted\].{0,2}$/);
+  });
+
   it("redacts an added secret in texts, and a long one in JSON too", () => {
     const redactor = makeRedactor(secret);
     const long = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY";
