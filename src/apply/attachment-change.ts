@@ -77,6 +77,8 @@ const stillInDoubtHint =
 interface Doubt {
   readonly change: InDoubtChange;
   readonly after: AttachmentState;
+  /** What is recorded of the file and not in doubt. */
+  readonly known: Attributes;
   /** The recorded file of a replacement, which is detached afterwards. */
   readonly replaces: number | undefined;
   readonly signal: AbortSignal;
@@ -85,7 +87,7 @@ interface Doubt {
 /** Settles a doubt: the file is attached at the end, unless the manifests do not ask for it. */
 export async function settleDoubt(
   context: SettleContext,
-  { change, after, replaces, signal }: Doubt,
+  { change, after, known, replaces, signal }: Doubt,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
@@ -97,7 +99,11 @@ export async function settleDoubt(
     intent: attachIntent(target, { attributes, after, replaces }),
     kind: kind === "update" || kind === "detach" ? kind : "attach",
     effect: (by, answered) =>
-      attachedEffect(context, { change, target, by, attributes: { ...answered, ...attributes } }, replaces),
+      attachedEffect(
+        context,
+        { change, target, by, attributes: { ...known, ...answered, ...attributes } },
+        replaces,
+      ),
     first: {
       outcome: "unknown",
       operationId,

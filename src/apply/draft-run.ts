@@ -213,14 +213,24 @@ class DraftRun {
   }
 
   /** The plan has a deletion of the file that the settled one takes the place of, unless another entry has it. */
-  #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
+  async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
+    const { attachment, replaces } =
+      (after.file_id === undefined
+        ? undefined
+        : (await this.#tools.recorded()).get(fileName(change, after.file_id))) ?? {};
     const replaced = this.#items.flatMap(({ change: other }) =>
       other.action === "delete" && other.completes_replace && other.before.address === change.address
         ? [other.before.file_id]
         : [],
     );
     const { signal } = this.#halt;
-    return settleDoubt(this.#tools.context, { change, after, replaces: replaced[0], signal });
+    return settleDoubt(this.#tools.context, {
+      change,
+      after,
+      known: attachment?.attributes ?? {},
+      replaces: replaced[0] ?? replaces,
+      signal,
+    });
   }
 
   async #detach(change: DeleteChange | ReplaceChange): Promise<ChangeEnd> {

@@ -19,27 +19,39 @@ export class ResolutionError extends DraftsyncError {
 }
 
 /**
- * The effects of an operator's resolution (provenance `operator`), which also settle the operation. `now` is in epoch
+ * The effects of an operator's resolution (provenance `operator`) of operations at one address, which also settle them. The
+ * resolution is about the first one, and those of its kind; what the others have set stays unknown. `now` is in epoch
  * milliseconds. Pure.
  */
-export function resolutionEffects(
-  operation: RecordedOperation,
+export function resolutionOfAll(
+  operations: readonly RecordedOperation[],
   resolution: Resolution,
   now: number,
 ): readonly LedgerEffect[] {
-  const { id: operationId } = operation;
-  if (resolution.type === "not_done") return [{ type: "settled", operationId, outcome: "not_sent" }];
-  const provenance: Provenance = { by: "operator", at: now };
-  return [
-    ...doneEffects(operation, resolution, provenance),
-    { type: "settled", operationId, outcome: "done" },
-  ];
+  const others = operations.filter(({ kind }) => kind !== operations[0]?.kind);
+  const unknown = new Set(others.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
+  return operations.flatMap((operation) => {
+    const { id: operationId, kind } = operation;
+    if (resolution.type === "not_done" || kind !== operations[0]?.kind)
+      return [{ type: "settled", operationId, outcome: "not_sent" } as const];
+    const provenance: Provenance = { by: "operator", at: now };
+    return [
+      ...doneEffects(operation, resolution, { provenance, unknown }),
+      { type: "settled", operationId, outcome: "done" } as const,
+    ];
+  });
+}
+
+interface DoneContext {
+  readonly provenance: Provenance;
+  /** Names of attributes that a later call may have set. */
+  readonly unknown: ReadonlySet<string>;
 }
 
 function doneEffects(
   operation: RecordedOperation,
   resolution: Exclude<Resolution, { type: "not_done" }>,
-  provenance: Provenance,
+  { provenance, unknown }: DoneContext,
 ): readonly LedgerEffect[] {
   const { address, kind } = operation;
   if (kind === "publish" || kind === "duplicate") {
@@ -57,7 +69,8 @@ function doneEffects(
   }
   switch (kind) {
     case "attach": {
-      const { attributes = {}, sha256 } = operation.intent;
+      const { attributes: sent = {}, sha256 } = operation.intent;
+      const attributes = Object.fromEntries(Object.entries(sent).filter(([name]) => !unknown.has(name)));
       const digest = sha256 === undefined ? {} : { sha256 };
       const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
       return [{ type: "attached", attachment }];

@@ -2,8 +2,14 @@ import { parseAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
+import { append } from "../model/lists.ts";
 import type { Ledger } from "../model/ports.ts";
-import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
+import {
+  type RecordedAttachment,
+  type RecordedOperation,
+  targetOf,
+  withoutDoubtful,
+} from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import type { ChangeEnd } from "./context.ts";
 
@@ -13,6 +19,8 @@ export interface KnownFile {
   readonly attachment?: RecordedAttachment;
   /** There is no record yet. */
   readonly isInDoubt?: true;
+  /** The recorded file that the one in doubt takes the place of. */
+  readonly replaces?: number | undefined;
 }
 
 /** Known files by their paths at the service. Read once, when a run first needs them. */
@@ -22,15 +30,28 @@ export type RecordedFiles = () => Promise<ReadonlyMap<string, KnownFile>>;
 export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
   return lazily(async () => {
     const { attachments, inDoubt } = await ledger.load();
+    const repeatable = new Map<string, RecordedOperation[]>();
+    for (const operation of inDoubt) {
+      const target = targetOf(operation);
+      if (target !== undefined && operation.kind !== "attach")
+        append(repeatable, fileResource(target), operation);
+    }
     const doubts = inDoubt.flatMap((operation) => {
       const target = operation.kind === "attach" ? targetOf(operation) : undefined;
       return target === undefined
         ? []
-        : [[fileResource(target), { address: operation.address, isInDoubt: true }] as const];
+        : [
+            [
+              fileResource(target),
+              { address: operation.address, isInDoubt: true, replaces: operation.intent.replaces },
+            ] as const,
+          ];
     });
     const recorded = attachments.map((attachment) => {
-      const known: KnownFile = { address: attachment.address, attachment };
-      return [fileResource(attachment), known] as const;
+      const file = fileResource(attachment);
+      const attributes = withoutDoubtful(attachment, repeatable.get(file));
+      const known: KnownFile = { address: attachment.address, attachment: { ...attachment, attributes } };
+      return [file, known] as const;
     });
     return new Map<string, KnownFile>([...doubts, ...recorded]);
   });

@@ -40,7 +40,7 @@ export async function applyEffects(
  * | attached | the whole record is replaced | is recorded |
  * | rerecorded | the whole record is replaced | ledger-conflict |
  * | readdressed | its address, and its digest when one is given, are replaced | ledger-conflict |
- * | detached | is dropped, with what is known of refreshes at it; its updates and detaches in doubt are settled | the latter |
+ * | detached | is dropped, with what is known of refreshes at it, and what it replaced is not marked any more; its updates and detaches in doubt are settled | the latter |
  * | duplicate_forgotten | is dropped | nothing |
  * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published` |
  * | product_confirmed | the provenance of its publications and duplicates is replaced | nothing |
@@ -54,7 +54,7 @@ export async function applyEffects(
  * | upload_registered | the whole record is replaced; the stored object of its key is dropped | is recorded |
  * | upload_found | status and file id are replaced | is recorded |
  * | upload_ended | status and file id are replaced | nothing |
- * | settled | is in doubt no more | ledger-conflict |
+ * | settled | is in doubt no more; the record forgets what an update has set | ledger-conflict |
  *
  * An address belongs to one record. When an effect gives an address to another file, the record that has it moves to its own
  * numeric address; `replaces` marks it. So two records can swap addresses, one after the other.
@@ -118,12 +118,15 @@ export async function applyEffect(
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
   await vacate(queries, attachment, replaces);
+  // What it was to be replaced by is replaced itself.
+  if (replaces !== undefined)
+    await markAgain(queries, { ...attachment, fileId: replaces }, attachment.fileId);
   await putRecord(queries, tables.attachments, normalize(attachment));
 }
 
 async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment): Promise<void> {
   await vacate(queries, attachment);
-  const found = await updateAttachment(queries, attachment).set({ replaced: null }).executeTakeFirst();
+  const found = await updateAttachment(queries, attachment).set({ replaced_by: null }).executeTakeFirst();
   assertChanged(found, noRecord(attachment));
   await putRecord(queries, tables.attachments, normalize(attachment));
 }
@@ -138,7 +141,7 @@ async function readdress(
   { target, address, sha256 }: EffectOf<"readdressed">,
 ): Promise<void> {
   await vacate(queries, { ...target, address });
-  const values = { address, replaced: null, ...(sha256 === undefined ? {} : { sha256 }) };
+  const values = { address, replaced_by: null, ...(sha256 === undefined ? {} : { sha256 }) };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
   assertChanged(updated, noRecord(target));
 }
@@ -150,6 +153,8 @@ async function detach(queries: LedgerQueries, target: FileTarget): Promise<void>
     .where("kind", "=", target.kind)
     .where("file_id", "=", target.fileId)
     .execute();
+  // Without the file that took their place, others are no half of a replacement.
+  await markAgain(queries, target, null);
   await queries.deleteFrom("refreshes").where("resource", "=", fileResource(target)).execute();
 }
 
@@ -168,10 +173,22 @@ async function vacate(queries: LedgerQueries, attachment: Addressed, replaces?: 
     .updateTable("attachments")
     .set({
       address: ownAddress,
-      replaced: replaces === undefined ? null : sql`case file_id when ${replaces} then 1 end`,
+      replaced_by:
+        replaces === undefined ? null : sql`case file_id when ${replaces} then cast(${fileId} as bigint) end`,
     })
     .where("address", "=", address)
     .where("file_id", "<>", fileId)
+    .execute();
+}
+
+/** Files that `target` has replaced are replaced by another one, or by none. */
+async function markAgain(queries: LedgerQueries, target: FileTarget, by: number | null): Promise<void> {
+  await queries
+    .updateTable("attachments")
+    .set({ replaced_by: by })
+    .where("draft_id", "=", target.draftId)
+    .where("kind", "=", target.kind)
+    .where("replaced_by", "=", target.fileId)
     .execute();
 }
 

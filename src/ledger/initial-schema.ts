@@ -7,7 +7,7 @@ import type { Migration } from "./migrate.ts";
  */
 const initialSchema: Migration = {
   version: 1,
-  name: "schema-4",
+  name: "schema-5",
   async up(queries) {
     for (const statement of statements) await sql.raw(statement).execute(queries);
   },
@@ -40,7 +40,7 @@ const records: readonly string[] = [
     address text not null unique,
     attributes text not null,
     sha256 text,
-    replaced integer check (replaced = 1),
+    replaced_by bigint,
     ${provenance},
     constraint attachments_key primary key (draft_id, kind, file_id)
   )`,

@@ -98,8 +98,7 @@ function recordOf<Schema extends z.ZodObject>(
       groups[member] ??= {};
       groups[member][part] = value;
       record[member] = groups[member];
-    } else if (member === "replaced") record[member] = value === 1 ? true : value;
-    else if (!isJson || typeof value !== "string") record[member] = value;
+    } else if (!isJson || typeof value !== "string") record[member] = value;
     else {
       try {
         record[member] = JSON.parse(value);

@@ -19,7 +19,6 @@ import {
  * | `draftId: 7` | `draft_id`: an integer or a text |
  * | `provenance: { by, at }`, `settled: { as, at, by }` | one a member: `provenance_by`, `provenance_at` |
  * | `attributes`, `from`, `intent`, `failure`, `totals`, `startedBy` | one, with JSON |
- * | `replaced: true` | `replaced`: 1 |
  * | absent | null |
  */
 const groups = { provenance: ["by", "at"], settled: ["as", "at", "by"] } as const;

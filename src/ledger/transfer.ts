@@ -8,7 +8,7 @@ import { describeDamage, parseDocument } from "./stored-json.ts";
 import { camelCase, type LedgerQueries, snakeCase, type Table, tables } from "./tables.ts";
 
 /** Of the document that `state export` writes; rises when a reader of it would have to change. */
-export const exportVersion = 6;
+export const exportVersion = 7;
 
 const exportSchema = z.strictObject({
   lineage: z.string().min(1),

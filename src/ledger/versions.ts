@@ -66,18 +66,18 @@ async function changedAddress(queries: LedgerQueries, effect: LedgerEffect): Pro
 /** Whether an attachment differs from its record in its provenance alone: it was confirmed. */
 async function isAsRecorded(
   queries: LedgerQueries,
-  { draftId, kind, fileId, address, attributes, sha256 }: RecordedAttachment,
+  { draftId, kind, fileId, address, attributes, sha256, replacedBy }: RecordedAttachment,
 ): Promise<boolean> {
   const record = await queries
     .selectFrom("attachments")
-    .select(["address", "attributes", "sha256", "replaced"])
+    .select(["address", "attributes", "sha256", "replaced_by"])
     .where("draft_id", "=", draftId)
     .where("kind", "=", kind)
     .where("file_id", "=", fileId)
     .executeTakeFirst();
   return (
     record?.address === address &&
-    record.replaced === null &&
+    record.replaced_by === (replacedBy ?? null) &&
     record.sha256 === (sha256 ?? null) &&
     record.attributes === JSON.stringify(pickAttributes(kind, attributes))
   );

@@ -88,8 +88,8 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
   changes.push(...kept.flatMap((attachment) => leftOutDoubt(attachment, index)));
   for (const attachment of removed) {
-    const { address, draftId, replaced } = attachment;
-    const isHalfDone = replaced === true && isDeclared(draftId);
+    const { address, draftId, replacedBy } = attachment;
+    const isHalfDone = replacedBy !== undefined && isDeclared(draftId);
     const reason = isHalfDone ? "content_changed" : "not_in_manifest";
     changes.push(removal(attachment, { address, reason, isHalfDone }));
   }
@@ -130,7 +130,10 @@ function leftOutDoubt(attachment: RecordedAttachment, index: RecordedIndex): rea
   const doubt = index.doubtOf(attachment);
   if (doubt === undefined) return [];
   const { address } = attachment;
-  return [inDoubtChange({ ...doubt, address }, recordedState(attachment, address), "left_out")];
+  // Nothing of the file is managed: an update is completed as it was sent, and sets nothing else.
+  const attributes = doubt.kind === "update" ? (doubt.intent.attributes ?? {}) : attachment.attributes;
+  const after = recordedState({ ...attachment, attributes }, address);
+  return [inDoubtChange({ ...doubt, address }, after, "left_out")];
 }
 
 /** By address, so that nothing depends on the order of the manifests. */
@@ -193,7 +196,9 @@ function compare(
   const asDesired = isAsDesired(address, wanted, known, index);
   const doubt = isReplaced ? undefined : index.doubtOf(known);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
-  if (doubt?.kind === "detach" || (doubt !== undefined && asDesired)) {
+  const knownAttributes = index.knownAttributes(known);
+  const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
+  if (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0)) {
     return inDoubtChange(
       { ...doubt, address },
       orderState({ ...desiredState(wanted, index), file_id: known.fileId }),
@@ -201,8 +206,6 @@ function compare(
   }
   if (asDesired) return undefined;
   const after = desiredState(wanted, index);
-  const knownAttributes = index.knownAttributes(known);
-  const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
   const confirmed = confirmedState(known.provenance);
   if (isReplaced) {
@@ -229,7 +232,7 @@ function withCarried(
   replaced: RecordedAttachment,
   index: RecordedIndex,
 ): DesiredAttachment {
-  return { ...attachment, attributes: { ...index.knownAttributes(replaced), ...attachment.attributes } };
+  return { ...attachment, attributes: { ...index.latestAttributes(replaced), ...attachment.attributes } };
 }
 
 /** Of a large catalogue nearly everything is: no states are made of it. */
@@ -242,7 +245,7 @@ function isAsDesired(
   return (
     known.address === address &&
     // A file that was to be detached and is named again is recorded as such.
-    known.replaced !== true &&
+    known.replacedBy === undefined &&
     !isOtherContent(attachment, known, index) &&
     hasAttributes(attachment.address.kind, index.knownAttributes(known), attachment.attributes)
   );

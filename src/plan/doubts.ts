@@ -6,16 +6,17 @@ import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 
 /**
- * The operations in doubt by the address at which a plan shows them, the latest first, and blocking ones before others. All
- * operations about one file are together. Of several files at one address, the latest has it; any other one is shown at
+ * The operations in doubt by the address at which a plan shows them, the one that it shows first: blocking ones before
+ * detaches before others, of each the latest. All operations about one file are together. Of several files at one address, the latest has it; any other one is shown at
  * its path.
  */
 export function doubtsByAddress({ inDoubt }: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
   const doubts = new Map<string, RecordedOperation[]>();
   const addresses = new Map<string, string>();
-  const latestFirst = [...inDoubt].sort((a, b) => b.startedAt - a.startedAt);
-  const others = latestFirst.filter((operation) => !isBlocking(operation));
-  for (const operation of [...latestFirst.filter(isBlocking), ...others]) {
+  const rank = (operation: RecordedOperation) =>
+    isBlocking(operation) ? 0 : operation.kind === "detach" ? 1 : 2;
+  const shownFirst = [...inDoubt].sort((a, b) => rank(a) - rank(b) || b.startedAt - a.startedAt);
+  for (const operation of shownFirst) {
     const target = targetOf(operation);
     const file = target === undefined ? undefined : fileResource(target);
     const isTaken = file !== undefined && doubts.has(operation.address);

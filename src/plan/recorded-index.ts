@@ -2,14 +2,15 @@ import { compareText } from "../model/address.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import { append } from "../model/lists.ts";
-import type {
-  Recorded,
-  RecordedAttachment,
-  RecordedObject,
-  RecordedOperation,
-  RecordedUpload,
+import {
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedObject,
+  type RecordedOperation,
+  type RecordedUpload,
+  withoutDoubtful,
 } from "../model/recorded.ts";
-import { type AttributeName, type Attributes, attributeNames, fileResource } from "../model/resource.ts";
+import { type Attributes, fileResource } from "../model/resource.ts";
 import { sourceUploadName, uploadNameOf, uploadNamesOf } from "../model/upload-name.ts";
 import { repeatableDoubts } from "./doubts.ts";
 
@@ -27,6 +28,8 @@ export interface RecordedIndex {
   storedKeyFor(desired: DesiredAttachment): string | undefined;
   /** What may be relied on: attributes that an unsettled call may have changed are left out. */
   knownAttributes(recorded: RecordedAttachment): Attributes;
+  /** What was sent last, whether or not it arrived. */
+  latestAttributes(recorded: RecordedAttachment): Attributes;
   /** The latest update or detach of a file whose outcome is unknown; a detach comes before any update. */
   doubtOf(recorded: RecordedAttachment): RecordedOperation | undefined;
 }
@@ -57,6 +60,12 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
     uploadFor: (desired) => uploads.get(uploadNameOf(desired)),
     storedKeyFor: (desired) => stored.get(uploadNameOf(desired)),
     knownAttributes: (attachment) => withoutDoubtful(attachment, doubtsOf(attachment)),
+    latestAttributes: (attachment) => {
+      const sent = (doubtsOf(attachment) ?? []).flatMap(({ kind, intent }) =>
+        kind === "update" ? [intent.attributes ?? {}] : [],
+      );
+      return Object.assign({}, attachment.attributes, ...sent);
+    },
     doubtOf: (attachment) => {
       const all = doubtsOf(attachment);
       return all?.findLast(({ kind }) => kind === "detach") ?? all?.at(-1);
@@ -167,23 +176,4 @@ function indexUploads(uploads: readonly RecordedUpload[]): ReadonlyMap<string, R
 function isBetter(a: RecordedUpload, b: RecordedUpload): boolean {
   if (a.status !== b.status) return a.status === "success";
   return a.at !== b.at ? a.at > b.at : a.uploadId > b.uploadId;
-}
-
-/**
- * An unsettled update may have set the attributes it named; an unsettled detachment may have taken the file away,
- * after which nothing about it is known.
- */
-function withoutDoubtful(
-  attachment: RecordedAttachment,
-  doubts: readonly RecordedOperation[] | undefined,
-): Attributes {
-  if (doubts === undefined) return attachment.attributes;
-  if (doubts.some(({ kind }) => kind === "detach")) return {};
-  const doubtful = new Set(doubts.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
-  const names: readonly AttributeName[] = attributeNames[attachment.kind];
-  return Object.fromEntries(
-    names
-      .filter((name) => !doubtful.has(name) && attachment.attributes[name] !== undefined)
-      .map((name) => [name, attachment.attributes[name]]),
-  );
 }

@@ -10,6 +10,7 @@ import {
   orderState,
   type ProtectChange,
   type ReplaceChange,
+  type UpdateChange,
 } from "../model/change.ts";
 import type { StoredOperation } from "../model/history.ts";
 import { append } from "../model/lists.ts";
@@ -109,7 +110,7 @@ class RestOfPlan {
       case "replace":
         return this.#ofFile(change, doubt);
       case "update":
-        return (isProtectChange(change) ? this.#isInEffect(change) : this.#wasMade(change)) ? [] : [change];
+        return isProtectChange(change) ? (this.#isInEffect(change) ? [] : [change]) : this.#ofUpdate(change);
       case "delete":
         return this.#hasOldFile(change) ? [change] : [];
       case "adopt":
@@ -138,6 +139,12 @@ class RestOfPlan {
 
   #isDuplicated({ address }: Change): boolean {
     return this.#recorded.duplicates.some(({ name }) => address === `duplicates/${name}`);
+  }
+
+  /** Stale when the service no longer has the file. */
+  #ofUpdate(change: UpdateChange): Rest {
+    if (this.#wasMade(change)) return [];
+    return this.#addresses.has(fileOf(change, change.before)) ? [change] : "stale";
   }
 
   /** Another entry of the plan may have taken the old file over. */

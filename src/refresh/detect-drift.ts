@@ -1,7 +1,7 @@
 import { compareText } from "../model/address.ts";
 import { type AttachmentState, orderState } from "../model/change.ts";
 import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../model/desired.ts";
-import type { Drift } from "../model/drift.ts";
+import { type Drift, targetOfDrift } from "../model/drift.ts";
 import type { Observation, Observed } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import {
@@ -62,12 +62,30 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
+  const confirmations = parts.flatMap((part) => part.confirmations ?? []);
   return {
-    drift: parts.flatMap(({ drift = [] }) => drift).sort(inOrder),
-    confirmations: parts.flatMap(({ confirmations = [] }) => confirmations),
+    drift: parts
+      .flatMap(({ drift = [] }) => drift)
+      .map(readdressed(confirmations))
+      .sort(inOrder),
+    confirmations,
     unreadable: parts
       .flatMap(({ unreadable = [] }) => unreadable)
       .sort((a, b) => compareText(a.address, b.address)),
+  };
+}
+
+/** A file gives its address up when a doubt about another one is settled by the same refresh. */
+function readdressed(confirmations: readonly LedgerEffect[]): (drift: Drift) => Drift {
+  const files = new Map(
+    confirmations.flatMap((effect) =>
+      effect.type === "attached" ? [[effect.attachment.address, fileResource(effect.attachment)]] : [],
+    ),
+  );
+  return (drift) => {
+    if (drift.type !== "changed" && drift.type !== "gone") return drift;
+    const file = fileResource(targetOfDrift(drift));
+    return (files.get(drift.address) ?? file) === file ? drift : { ...drift, address: file };
   };
 }
 
@@ -220,9 +238,10 @@ function driftOfDoubtful(
       ...(sha256 === undefined ? {} : { sha256 }),
       provenance,
     };
+    const { replaces } = attach.intent;
     return {
       confirmations: [
-        { type: "attached", attachment },
+        { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) },
         ...doubts.map((doubt) => settled(doubt, returned, isPresent)),
       ],
     };

@@ -93,3 +93,15 @@ test("a half-done replace of one entry exempts no file of another one from prote
   expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[draft-protected]") });
   expect(attached()).toEqual(before);
 });
+
+test("the old file of a half-done replace is protected once the new one is detached", async () => {
+  await apply();
+  await folder.write({ "a.glb": "second" });
+  expect((await apply("--max-calls", "3")).code).toBe(7);
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10 }]\n" });
+  expect((await apply("--target", "drafts/1/product_files/source:a.glb")).code).toBe(0);
+  const left = attached();
+  await folder.write({ "manifests/a.yaml": "draft: 1\nprotect: true\nproduct_files: [{ file_id: 10 }]\n" });
+  expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[draft-protected]") });
+  expect([left.length, attached()]).toEqual([2, left]);
+});

@@ -1,4 +1,4 @@
-import { earlierProductEffect, type Resolution, resolutionEffects } from "../../apply/resolution.ts";
+import { earlierProductEffect, type Resolution, resolutionOfAll } from "../../apply/resolution.ts";
 import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { attachmentsByAddress, type DesiredAttachment } from "../../model/desired.ts";
 import { systemClock } from "../../model/ports.ts";
@@ -70,7 +70,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const resolution = flagged ?? (await ask(cli, operation));
   if (resolution.type === "not_done") await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
-  const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
+  const effects = resolutionOfAll(operations, resolution, systemClock.now());
   let isUnproven = false;
   if (resolution.type === "product") {
     assertUnrecorded(resolution.productId, recorded, operation);

@@ -1,6 +1,6 @@
 import Database from "libsql";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
-import { resolutionEffects } from "../../../src/apply/resolution.ts";
+import { resolutionOfAll } from "../../../src/apply/resolution.ts";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import type { Plan } from "../../../src/model/plan.ts";
@@ -131,7 +131,7 @@ export const engine: Survivor = {
       const resolution =
         productId === undefined ? ({ type: "not_done" } as const) : ({ type: "product", productId } as const);
       const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
-      const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
+      const effects = resolutionOfAll(operations, resolution, systemClock.now());
       await ledger.record(effects);
     }),
   pending: (life) =>

@@ -161,7 +161,9 @@ function deferForDoubts(changes: Map<string, string>, { drafts }: Desired, recor
   const waiting = new Set(
     recorded.inDoubt.filter(isOpen).map(({ address }) => address.split("/", 2).join("/")),
   );
-  const halves = new Set(recorded.attachments.filter(({ replaced }) => replaced).map(byFileId));
+  const halves = new Set(
+    recorded.attachments.filter(({ replacedBy }) => replacedBy !== undefined).map(byFileId),
+  );
   for (const [address, action] of [...changes]) {
     if (!waiting.has(address.split("/", 2).join("/")) || halves.has(address)) continue;
     if (!/^(delete|replace|publish)$/.test(action)) continue;

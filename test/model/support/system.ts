@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
-import { resolutionEffects } from "../../../src/apply/resolution.ts";
+import { resolutionOfAll } from "../../../src/apply/resolution.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import { isBlocked } from "../../../src/model/change.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
@@ -193,7 +193,7 @@ export class System {
       return { type: held === (kind !== "detach") ? "done" : "not_done" } as const;
     };
     const lease = await this.#lock();
-    await this.store.record(resolutionEffects(operation, truth(), this.clock.now()), operation.runId);
+    await this.store.record(resolutionOfAll([operation], truth(), this.clock.now()), operation.runId);
     await lease.release();
     this.model.resolved(operation);
   }

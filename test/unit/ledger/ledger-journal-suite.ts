@@ -71,6 +71,28 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(lost?.settled).toEqual({ as: "done", by: "probe", at: expect.any(Number) });
     });
 
+    test.each(["done", "not_sent"] as const)(
+      "forgets what an update settled as %s has set, and nothing else",
+      async (outcome) => {
+        const { ledger } = await make();
+        await ledger.startRun(sampleRun);
+        await ledger.record([attached(1, { attributes: { renderer: "arnold", file_format: "fbx" } })]);
+        const intent = {
+          draftId: 7,
+          fileKind: "product_files",
+          fileId: 1,
+          attributes: { renderer: "vray" },
+        } as const;
+        await ledger.begin({ ...attachOperation("op", 1), kind: "update", intent });
+        expect((await ledger.load()).attachments[0]?.attributes).toEqual({
+          renderer: "arnold",
+          file_format: "fbx",
+        });
+        await ledger.record([{ type: "settled", operationId: "op", outcome }]);
+        expect((await ledger.load()).attachments[0]?.attributes).toEqual({ file_format: "fbx" });
+      },
+    );
+
     test("settles earlier updates, detaches and uploads of a file after a success, and nothing else", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);

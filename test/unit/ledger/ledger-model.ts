@@ -88,12 +88,13 @@ function apply(records: Records, effect: LedgerEffect): boolean {
       const known = records.attachments.get(keyOf(effect.target));
       if (known === undefined) return false;
       const { address, sha256 } = effect;
-      const { replaced: _, ...kept } = known;
+      const { replacedBy: _, ...kept } = known;
       place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) });
       return true;
     }
     case "detached":
       records.attachments.delete(keyOf(effect.target));
+      markAgain(records.attachments, effect.target, undefined);
       records.refreshes.delete(keyOf(effect.target));
       return true;
     case "published": {
@@ -177,9 +178,23 @@ function place({ attachments }: Records, attachment: RecordedAttachment, { repla
   for (const [key, other] of attachments) {
     if (other.address !== attachment.address) continue;
     const isReplaced = other.fileId === replaces;
-    attachments.set(key, { ...other, address: key, ...(isReplaced ? { replaced: true } : {}) });
+    attachments.set(key, {
+      ...other,
+      address: key,
+      ...(isReplaced ? { replacedBy: attachment.fileId } : {}),
+    });
   }
+  if (replaces !== undefined) markAgain(attachments, { ...attachment, fileId: replaces }, attachment.fileId);
   attachments.set(keyOf(attachment), attachment);
+}
+
+/** Files that `file` has replaced are replaced by another one, or by none. */
+function markAgain(attachments: Records["attachments"], file: FileKey, by: number | undefined): void {
+  for (const [key, { replacedBy, ...other }] of attachments) {
+    const isSameList = other.draftId === file.draftId && other.kind === file.kind;
+    if (isSameList && replacedBy === file.fileId)
+      attachments.set(key, { ...other, ...(by === undefined ? {} : { replacedBy: by }) });
+  }
 }
 
 function addNew<Key, T>(map: Map<Key, T>, key: Key, value: T): boolean {

@@ -169,11 +169,34 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         { type: "attached", attachment: attachment(2, { address: source }), replaces: 1 },
       ]);
       expect((await ledger.load()).attachments).toEqual([
-        attachment(1, { sha256: "one", replaced: true }),
+        attachment(1, { sha256: "one", replacedBy: 2 }),
         attachment(2, { address: source }),
       ]);
       await ledger.record([{ type: "readdressed", target: attachment(1), address: attachment(1).address }]);
       expect((await ledger.load()).attachments[0]).toEqual(attachment(1, { sha256: "one" }));
+    });
+
+    test("keep a record marked as replaced only while its place is taken", async () => {
+      const { ledger } = await make();
+      await ledger.record([attached(1, { address: source })]);
+      for (const fileId of [2, 3]) {
+        const replacing = attachment(fileId, { address: source });
+        await ledger.record([{ type: "attached", attachment: replacing, replaces: fileId - 1 }]);
+      }
+      const marks = async () =>
+        (await ledger.load()).attachments.map(({ fileId, replacedBy }) => [fileId, replacedBy]);
+      expect(await marks()).toEqual([
+        [1, 3],
+        [2, 3],
+        [3, undefined],
+      ]);
+      await ledger.record([{ type: "detached", target: attachment(2) }]);
+      expect(await marks()).toEqual([
+        [1, 3],
+        [3, undefined],
+      ]);
+      await ledger.record([{ type: "detached", target: attachment(3) }]);
+      expect(await marks()).toEqual([[1, undefined]]);
     });
 
     test("leave a replaced record that another entry has by now", async () => {

@@ -104,3 +104,29 @@ test("an update names no recorded value that a lost update may have changed", ()
   expect(change).toMatchObject({ action: "update", before: { file_id: 10, file_format: "x" } });
   expect(change?.before).not.toHaveProperty("renderer");
 });
+
+test("a file that is named another way is settled while an update of it is in doubt", () => {
+  const update = doubt({
+    kind: "update",
+    address: attach.address,
+    intent: { ...file, fileId: 10, attributes: { renderer: "b" } },
+  });
+  const known = [recordedFile(1, 10, { address: attach.address, attributes: { file_format: "x" } })];
+  const entry = wantedFile(1, 10, { file_format: "x" });
+  expect(lines(desired(entry), recordedWith({ attachments: known, inDoubt: [update] }))).toEqual([
+    "in_doubt outcome_unknown drafts/1/product_files/10",
+  ]);
+});
+
+test("an update in doubt of a list that is left out is completed as it was sent", () => {
+  const update = doubt({
+    kind: "update",
+    address: "drafts/1/product_files/10",
+    intent: { ...file, fileId: 10, attributes: { renderer: "b" } },
+  });
+  const known = [recordedFile(1, 10, { attributes: { renderer: "a", file_format: "x" } })];
+  const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
+  const [change] = planOf(leftOut, recordedWith({ attachments: known, inDoubt: [update] })).changes;
+  expect(change).toMatchObject({ action: "in_doubt", undeclared: "left_out" });
+  expect(change?.after).toEqual({ file_id: 10, renderer: "b" });
+});

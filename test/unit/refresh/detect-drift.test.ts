@@ -300,3 +300,20 @@ test("treats trimmed texts and changed line breaks as no drift, and keeps the se
   expect(drift).toEqual([]);
   expect(confirmations).toMatchObject([{ type: "rerecorded", attachment: { attributes: sent } }]);
 });
+
+test("a changed file whose address a settled attachment takes is reported at its own", () => {
+  const source = wantedSource(1, "a.glb", "content", { renderer: "arnold" });
+  const place = "drafts/1/product_files/source:a.glb";
+  const found = doubtOf("attach", [1, 8], {
+    address: place,
+    intent: { ...attach.intent, fileId: 8, replaces: 7 },
+  });
+  const { drift, confirmations } = detectDrift({
+    observations: [observationOf(present({ renderer: "by hand" })), observationOf(present({}), 8)],
+    desired: desiredWith({ drafts: [draftWith(1, { attachments: [source] })] }),
+    recorded: recordedWith({ attachments: [{ ...record, address: place }], inDoubt: [found] }),
+    settleDelayMs,
+  });
+  expect(drift).toMatchObject([{ type: "changed", address }]);
+  expect(confirmations).toContainEqual(expect.objectContaining({ type: "attached", replaces: 7 }));
+});

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { resolutionOfAll } from "../../../src/apply/resolution.ts";
+import type { RecordedOperation } from "../../../src/model/recorded.ts";
+
+const file = { draftId: 1, fileKind: "product_files", fileId: 7 } as const;
+
+function operation(
+  kind: RecordedOperation["kind"],
+  attributes?: { readonly renderer: string },
+): RecordedOperation {
+  return {
+    id: kind,
+    runId: "run",
+    address: "drafts/1/product_files/7",
+    kind,
+    method: "POST",
+    path: "/api/drafts/1/product_files",
+    intent: { ...file, ...(attributes === undefined ? {} : { attributes }) },
+    startedAt: 0,
+  };
+}
+
+test("an attachment that took effect is recorded without what a lost update may have changed", () => {
+  const operations = [operation("attach", { renderer: "arnold" }), operation("update", { renderer: "vray" })];
+  expect(resolutionOfAll(operations, { type: "done" }, 5)).toMatchObject([
+    { type: "attached", attachment: { fileId: 7, attributes: {}, provenance: { by: "operator", at: 5 } } },
+    { type: "settled", operationId: "attach", outcome: "done" },
+    { type: "settled", operationId: "update", outcome: "not_sent" },
+  ]);
+});
+
+test("a detach that took effect is recorded, and settles what was sent about the file", () => {
+  expect(resolutionOfAll([operation("detach"), operation("update")], { type: "done" }, 5)).toMatchObject([
+    { type: "detached" },
+    { type: "settled", operationId: "detach", outcome: "done" },
+    { type: "settled", operationId: "update", outcome: "not_sent" },
+  ]);
+});
