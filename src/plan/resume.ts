@@ -141,10 +141,11 @@ class RestOfPlan {
     return this.#recorded.duplicates.some(({ name }) => address === `duplicates/${name}`);
   }
 
-  /** Stale when the service no longer has the file. */
+  /** Stale when the service no longer had the file in an earlier run. The first run may find it by the plan's drift. */
   #ofUpdate(change: UpdateChange): Rest {
     if (this.#wasMade(change)) return [];
-    return this.#addresses.has(fileOf(change, change.before)) ? [change] : "stale";
+    const isRecorded = this.#addresses.has(fileOf(change, change.before));
+    return isRecorded || this.#runIds.size === 0 ? [change] : "stale";
   }
 
   /** Another entry of the plan may have taken the old file over. */

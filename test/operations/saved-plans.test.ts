@@ -13,6 +13,7 @@ publish: true
   },
 });
 
+const jsonApi = { "content-type": "application/vnd.api+json" };
 const save = () => run("plan", "--out", "plan.json");
 
 /** Writes to drafts and products that arrive during `work`. */
@@ -81,9 +82,8 @@ describe("saved plan", () => {
   });
 
   test("registers a file again whose upload the service has forgotten since", async () => {
-    const headers = { "content-type": "application/vnd.api+json" };
     const answer = (status: number, body: object) =>
-      ({ type: "answer", status, headers, body: JSON.stringify(body) }) as const;
+      ({ type: "answer", status, headers: jsonApi, body: JSON.stringify(body) }) as const;
     proxy.choose = ({ method, path, body }) => {
       if (!path.startsWith("/api/uploads") || path.endsWith("credentials")) return undefined;
       if (method === "GET") return answer(404, { errors: [{ status: "404", title: "Not found" }] });
@@ -259,6 +259,24 @@ describe("stale saved plan", () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nprotect: true\nproduct_files: [{ file_id: 21 }]\n" });
     expect(await apply()).toMatchObject({ code: 0 });
     await refused();
+  });
+
+  test("is refused once a file that it updates is not attached any more", async () => {
+    await apply();
+    await folder.write({
+      "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11, renderer: vray }, { file_id: 12 }]\n",
+    });
+    await save();
+    proxy.choose = ({ method }) =>
+      method === "PATCH"
+        ? { type: "answer", status: 404, headers: jsonApi, body: '{"errors":[{}]}' }
+        : undefined;
+    expect((await apply("plan.json")).code).toBe(3);
+    proxy.choose = () => undefined;
+    expect(await apply("plan.json")).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("[plan-stale]"),
+    });
   });
 
   test("is refused once a file in doubt that it does not ask for turns out to be attached", async () => {
