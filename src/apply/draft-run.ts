@@ -214,10 +214,10 @@ class DraftRun {
 
   /** The plan has a deletion of the file that the settled one takes the place of, unless another entry has it. */
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
+    const fileId = plannedFile(change);
+    const recorded = await this.#tools.recorded();
     const { attachment, replaces } =
-      (after.file_id === undefined
-        ? undefined
-        : (await this.#tools.recorded()).get(fileName(change, after.file_id))) ?? {};
+      (fileId === undefined ? undefined : recorded.get(fileName(change, fileId))) ?? {};
     const replaced = this.#items.flatMap(({ change: other }) =>
       other.action === "delete" && other.completes_replace && other.before.address === change.address
         ? [other.before.file_id]

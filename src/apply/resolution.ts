@@ -4,7 +4,8 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Provenance, Recorded, RecordedOperation } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
-import type { FileTarget } from "../model/resource.ts";
+import { type FileTarget, omitAttributes } from "../model/resource.ts";
+import { attributesSetBy } from "../model/unsettled.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -29,7 +30,7 @@ export function resolutionOfAll(
   now: number,
 ): readonly LedgerEffect[] {
   const others = operations.filter(({ kind }) => kind !== operations[0]?.kind);
-  const unknown = new Set(others.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
+  const unknown = attributesSetBy(others);
   return operations.flatMap((operation) => {
     const { id: operationId, kind } = operation;
     if (resolution.type === "not_done" || kind !== operations[0]?.kind)
@@ -69,8 +70,8 @@ function doneEffects(
   }
   switch (kind) {
     case "attach": {
-      const { attributes: sent = {}, sha256 } = operation.intent;
-      const attributes = Object.fromEntries(Object.entries(sent).filter(([name]) => !unknown.has(name)));
+      const { sha256 } = operation.intent;
+      const attributes = omitAttributes(operation.intent.attributes ?? {}, unknown);
       const digest = sha256 === undefined ? {} : { sha256 };
       const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
       return [{ type: "attached", attachment }];

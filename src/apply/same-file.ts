@@ -2,15 +2,10 @@ import { parseAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
-import { append } from "../model/lists.ts";
 import type { Ledger } from "../model/ports.ts";
-import {
-  type RecordedAttachment,
-  type RecordedOperation,
-  targetOf,
-  withoutDoubtful,
-} from "../model/recorded.ts";
+import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
+import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import type { ChangeEnd } from "./context.ts";
 
 /** A file that is recorded, or in doubt. */
@@ -30,12 +25,7 @@ export type RecordedFiles = () => Promise<ReadonlyMap<string, KnownFile>>;
 export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
   return lazily(async () => {
     const { attachments, inDoubt } = await ledger.load();
-    const repeatable = new Map<string, RecordedOperation[]>();
-    for (const operation of inDoubt) {
-      const target = targetOf(operation);
-      if (target !== undefined && operation.kind !== "attach")
-        append(repeatable, fileResource(target), operation);
-    }
+    const repeatable = repeatableDoubts({ inDoubt });
     const doubts = inDoubt.flatMap((operation) => {
       const target = operation.kind === "attach" ? targetOf(operation) : undefined;
       return target === undefined

@@ -241,7 +241,7 @@ const rateSetting: LocationSetting = {
   places: "service.rate.shared or DRAFTSYNC_RATE_SHARED",
 };
 
-/** Also a URL in quotes, after a blank, or with another mistake: no path of a ledger looks so. */
+/** Also a URL in quotes, after a blank, or with another mistake: no path of a ledger looks like that. */
 const looksLikeUrl = /:\/\/|^["'\s\ufeff]|postgres(ql)?:/i;
 
 /** Checked before anything else is done; a path is relative to `folder`. */

@@ -1,8 +1,9 @@
 import { sql } from "kysely";
 import { parseAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { RecordedAttachment } from "../model/recorded.ts";
-import { type FileTarget, fileResource, pickAttributes } from "../model/resource.ts";
+import { intentSchema, type RecordedAttachment, targetOf } from "../model/recorded.ts";
+import { type FileTarget, fileResource, omitAttributes, pickAttributes } from "../model/resource.ts";
+import { attributesSetBy } from "../model/unsettled.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord } from "./records.ts";
@@ -112,8 +113,35 @@ export async function applyEffect(
       return;
     }
     case "settled":
+      await forgetDoubtful(queries, effect.operationId);
       return settleOperation(queries, { operationId: effect.operationId, outcome: effect.outcome, by }, at);
   }
+}
+
+/** What an update in doubt has set is not known, however it is settled: the next plan sends it again. */
+async function forgetDoubtful(queries: LedgerQueries, operationId: string): Promise<void> {
+  const operation = await queries
+    .selectFrom("operations")
+    .select("intent")
+    .where("id", "=", operationId)
+    .where("kind", "=", "update")
+    .executeTakeFirst();
+  if (operation === undefined) return;
+  const intent = intentSchema.parse(JSON.parse(operation.intent));
+  const target = targetOf({ intent });
+  if (target === undefined) return;
+  const record = await queries
+    .selectFrom("attachments")
+    .select("attributes")
+    .where("draft_id", "=", target.draftId)
+    .where("kind", "=", target.kind)
+    .where("file_id", "=", target.fileId)
+    .executeTakeFirst();
+  if (record === undefined) return;
+  const known = omitAttributes(JSON.parse(record.attributes), attributesSetBy([{ intent }]));
+  await updateAttachment(queries, target)
+    .set({ attributes: JSON.stringify(known) })
+    .execute();
 }
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {

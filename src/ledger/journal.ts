@@ -143,7 +143,6 @@ export async function settleOperation(
   { operationId, outcome, by }: Settlement,
   at: number,
 ): Promise<void> {
-  await forgetDoubtful(queries, operationId);
   const settled = await queries
     .updateTable("operations")
     .set({ settled_at: at, settled_as: outcome, settled_by: by ?? null })
@@ -178,34 +177,4 @@ export function assertChanged(
   message: string,
 ): void {
   if (numUpdatedRows === 0n) throw new LedgerError("ledger-conflict", message);
-}
-
-/** What an update in doubt has set is not known, however it is settled: the next plan sends it again. */
-async function forgetDoubtful(queries: LedgerQueries, operationId: string): Promise<void> {
-  const operation = await queries
-    .selectFrom("operations")
-    .select(["kind", "intent"])
-    .where("id", "=", operationId)
-    .where("kind", "=", "update")
-    .executeTakeFirst();
-  if (operation === undefined) return;
-  const intent = intentSchema.parse(JSON.parse(operation.intent));
-  const { draftId, fileKind, fileId, attributes = {} } = intent;
-  if (draftId === undefined || fileKind === undefined || fileId === undefined) return;
-  const record = await queries
-    .selectFrom("attachments")
-    .select("attributes")
-    .where("draft_id", "=", draftId)
-    .where("kind", "=", fileKind)
-    .where("file_id", "=", fileId)
-    .executeTakeFirst();
-  if (record === undefined) return;
-  const known = Object.entries(JSON.parse(record.attributes)).filter(([name]) => !(name in attributes));
-  await queries
-    .updateTable("attachments")
-    .set({ attributes: JSON.stringify(Object.fromEntries(known)) })
-    .where("draft_id", "=", draftId)
-    .where("kind", "=", fileKind)
-    .where("file_id", "=", fileId)
-    .execute();
 }

@@ -227,7 +227,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => this.#reservations.pausedMs(queries));
   }
 
-  /** `key` tells API keys apart in a table that workspaces share; empty for calls of this workspace alone. */
+  /** `key` distinguishes API keys in a table that workspaces share; empty for calls of this workspace alone. */
   async reserve(request: ReservationRequest, key = ""): Promise<ReservationResult> {
     this.#queue.refuseIfClosed();
     return this.#reservations.reserve(request, key);

@@ -1,14 +1,7 @@
 import { z } from "zod";
 import { formatAddress, publicationAddress } from "./address.ts";
 import { productRefSchema } from "./desired.ts";
-import {
-  type AttributeName,
-  type Attributes,
-  attributeNames,
-  attributeShape,
-  type FileTarget,
-  fileKinds,
-} from "./resource.ts";
+import { attributeShape, type FileTarget, fileKinds } from "./resource.ts";
 import { isoTime } from "./time.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
@@ -327,23 +320,4 @@ const attachRefusals: ReadonlySet<number> = new Set([409, 422, 425, 429]);
 /** Whether a call to attach a file that ended with this status attached nothing itself. */
 export function isAttachRefusal(status: number | undefined): boolean {
   return status !== undefined && attachRefusals.has(status);
-}
-
-/**
- * An unsettled update may have set the attributes it named; an unsettled detachment may have taken the file away,
- * after which nothing about it is known.
- */
-export function withoutDoubtful(
-  attachment: RecordedAttachment,
-  doubts: readonly Pick<RecordedOperation, "kind" | "intent">[] = [],
-): Attributes {
-  if (doubts.length === 0) return attachment.attributes;
-  if (doubts.some(({ kind }) => kind === "detach")) return {};
-  const doubtful = new Set(doubts.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
-  const names: readonly AttributeName[] = attributeNames[attachment.kind];
-  return Object.fromEntries(
-    names
-      .filter((name) => !doubtful.has(name) && attachment.attributes[name] !== undefined)
-      .map((name) => [name, attachment.attributes[name]]),
-  );
 }

@@ -73,6 +73,11 @@ export function pickAttributes(kind: FileKind, source: Readonly<LooseAttributes>
   return picked;
 }
 
+/** The attributes but those of these names. */
+export function omitAttributes(attributes: Attributes, names: ReadonlySet<string>): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !names.has(name)));
+}
+
 /**
  * Whether the service returns the value that was sent: it may trim a text, or change its line breaks. `undefined`, what it does not
  * return, is no value.

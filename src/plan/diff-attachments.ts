@@ -130,7 +130,7 @@ function leftOutDoubt(attachment: RecordedAttachment, index: RecordedIndex): rea
   const doubt = index.doubtOf(attachment);
   if (doubt === undefined) return [];
   const { address } = attachment;
-  // Nothing of the file is managed: an update is completed as it was sent, and sets nothing else.
+  // Nothing of the file is managed: an update is sent again, and sets nothing else.
   const attributes = doubt.kind === "update" ? (doubt.intent.attributes ?? {}) : attachment.attributes;
   const after = recordedState({ ...attachment, attributes }, address);
   return [inDoubtChange({ ...doubt, address }, after, "left_out")];
@@ -195,16 +195,16 @@ function compare(
   }
   const asDesired = isAsDesired(address, wanted, known, index);
   const doubt = isReplaced ? undefined : index.doubtOf(known);
-  // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
+  if (asDesired && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
+  // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0)) {
     return inDoubtChange(
       { ...doubt, address },
       orderState({ ...desiredState(wanted, index), file_id: known.fileId }),
     );
   }
-  if (asDesired) return undefined;
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
   const confirmed = confirmedState(known.provenance);

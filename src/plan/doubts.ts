@@ -1,4 +1,3 @@
-import { parseAddress } from "../model/address.ts";
 import type { AttachmentState, DuplicateState, InDoubtChange, Undeclared } from "../model/change.ts";
 import { append } from "../model/lists.ts";
 import { type Recorded, type RecordedOperation, targetOf } from "../model/recorded.ts";
@@ -37,20 +36,6 @@ export function blockingDoubts(recorded: Recorded): ReadonlyMap<string, Recorded
     first !== undefined && isBlocking(first) ? [[address, first] as const] : [],
   );
   return new Map(latest);
-}
-
-/** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
-export function repeatableDoubts(recorded: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
-  const byFile = new Map<string, RecordedOperation[]>();
-  for (const operation of recorded.inDoubt) {
-    const { fileId } = operation.intent;
-    const address = parseAddress(operation.address);
-    if (operation.kind !== "update" && operation.kind !== "detach") continue;
-    if (fileId === undefined || address?.type !== "attachment") continue;
-    append(byFile, fileResource({ draftId: address.draftId, kind: address.kind, fileId }), operation);
-  }
-  for (const operations of byFile.values()) operations.sort((a, b) => a.startedAt - b.startedAt);
-  return byFile;
 }
 
 /** Whether a duplicate in doubt is of the same product, or of the product of the same draft. */

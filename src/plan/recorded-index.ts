@@ -2,17 +2,16 @@ import { compareText } from "../model/address.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import { append } from "../model/lists.ts";
-import {
-  type Recorded,
-  type RecordedAttachment,
-  type RecordedObject,
-  type RecordedOperation,
-  type RecordedUpload,
-  withoutDoubtful,
+import type {
+  Recorded,
+  RecordedAttachment,
+  RecordedObject,
+  RecordedOperation,
+  RecordedUpload,
 } from "../model/recorded.ts";
 import { type Attributes, fileResource } from "../model/resource.ts";
+import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sourceUploadName, uploadNameOf, uploadNamesOf } from "../model/upload-name.ts";
-import { repeatableDoubts } from "./doubts.ts";
 
 /** The recorded attachments and uploads, found in one step by each name they go by. */
 export interface RecordedIndex {

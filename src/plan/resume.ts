@@ -110,7 +110,7 @@ class RestOfPlan {
       case "replace":
         return this.#ofFile(change, doubt);
       case "update":
-        return isProtectChange(change) ? (this.#isInEffect(change) ? [] : [change]) : this.#ofUpdate(change);
+        return this.#ofUpdate(change);
       case "delete":
         return this.#hasOldFile(change) ? [change] : [];
       case "adopt":
@@ -142,7 +142,8 @@ class RestOfPlan {
   }
 
   /** Stale when the service no longer had the file in an earlier run. The first run may find it by the plan's drift. */
-  #ofUpdate(change: UpdateChange): Rest {
+  #ofUpdate(change: UpdateChange | ProtectChange): Rest {
+    if (isProtectChange(change)) return this.#isInEffect(change) ? [] : [change];
     if (this.#wasMade(change)) return [];
     const isRecorded = this.#addresses.has(fileOf(change, change.before));
     return isRecorded || this.#runIds.size === 0 ? [change] : "stale";

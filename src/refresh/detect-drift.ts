@@ -2,8 +2,9 @@ import { compareText } from "../model/address.ts";
 import { type AttachmentState, orderState } from "../model/change.ts";
 import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../model/desired.ts";
 import { type Drift, targetOfDrift } from "../model/drift.ts";
+import { lazily } from "../model/lazily.ts";
 import type { Observation, Observed } from "../model/observed.ts";
-import type { LedgerEffect } from "../model/ports.ts";
+import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import {
   confirmedState,
   keysOfUploads,
@@ -59,6 +60,7 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     ...indexFiles(recorded),
     desired: attachmentsByAddress(desired),
     recorded,
+    uploadKeys: lazily(() => keysOfUploads(recorded)),
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
@@ -101,6 +103,8 @@ function inOrder(a: Drift, b: Drift): number {
 interface Index extends FileIndex {
   readonly desired: ReadonlyMap<string, DesiredAttachment>;
   readonly recorded: Recorded;
+  /** The keys of recorded uploads, by their ids. */
+  readonly uploadKeys: () => ReadonlyMap<string, string>;
   readonly settleDelayMs: number;
 }
 
@@ -111,7 +115,7 @@ function driftOf(observation: Observation, index: Index): Part {
     case "product":
       return driftOfProduct(observation, index);
     case "uploads":
-      return driftOfUploads(observation, keysOfUploads(index.recorded));
+      return driftOfUploads(observation, index.uploadKeys());
   }
 }
 
@@ -320,16 +324,18 @@ function driftOfUploads(
     return { unreadable: uploadIds.map((id) => ({ address: `uploads/${id}`, failure: read.failure })) };
   }
   const { missing, uploads } = read.value;
-  const others = uploads.flatMap((upload) => {
-    const failure = otherObjectFailure(upload, keys.get(upload.uploadId));
-    return failure === undefined ? [] : [{ uploadId: upload.uploadId, failure }];
-  });
-  const unread = [...missing.filter(({ failure }) => !neverMade.has(failure.code)), ...others];
-  const isRead = (id: string) => uploadIds.includes(id) && !others.some(({ uploadId }) => uploadId === id);
+  const failureOf = (upload: UploadStatus) => otherObjectFailure(upload, keys.get(upload.uploadId));
+  const unread = [
+    ...missing.filter(({ failure }) => !neverMade.has(failure.code)),
+    ...uploads.flatMap((upload) => {
+      const failure = failureOf(upload);
+      return failure === undefined ? [] : [{ uploadId: upload.uploadId, failure }];
+    }),
+  ];
   return {
     unreadable: unread.map(({ uploadId, failure }) => ({ address: `uploads/${uploadId}`, failure })),
     confirmations: uploads
-      .filter(({ uploadId }) => isRead(uploadId))
+      .filter((upload) => uploadIds.includes(upload.uploadId) && failureOf(upload) === undefined)
       .flatMap(({ uploadId, status, fileId }): LedgerEffect[] =>
         status === "pending"
           ? []

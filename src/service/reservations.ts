@@ -41,15 +41,15 @@ export interface Reserving {
 }
 
 /**
- * The first byte of a call is written within so long of its reservation, or the call is reserved again: within `settle_delay`,
- * since the last call of a process that lost its lock is waited for as long.
+ * The first byte of a call is written soon after its reservation, or the call is reserved again: within `settle_delay`, because
+ * `resolve` waits that long for the last call of a process that lost its lock.
  */
 const startWithin = { leastMs: 1_000, mostMs: 5_000 };
 
 /** How long a call that ended waits for others to be stored with it: nothing waits for it but a window later. */
 const storeWithinMs = 50;
 
-/** How often to ask when only the end of another process's call makes room. */
+/** How often the table is read when room comes only from calls that other processes end. */
 const pollMs = 200;
 
 /** After this long without a call, the reason for the wait is shown. */

@@ -78,7 +78,7 @@ describe("detach of an interrupted replace", () => {
   });
 });
 
-test("a half-done replace of one entry exempts no file of another one from protection", async () => {
+test("a half-done replace of one entry does not exempt another entry's file from protection", async () => {
   const list = (rest = "") => ({
     "manifests/a.yaml": `draft: 1\n${rest}product_files: [{ source: ../a.glb }, { source: ../b.glb }]\n`,
   });

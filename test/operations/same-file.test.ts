@@ -28,6 +28,14 @@ beforeEach(() => {
   };
 });
 
+/** Attaches file 11, the upload of the source's first content. */
+async function attachFirst(manifest: string): Promise<void> {
+  fileOf = () => 11;
+  await folder.write({ "manifests/a.yaml": manifest, "x.glb": "first" });
+  await apply();
+  await confirmLedger();
+}
+
 test("a continued plan attaches no uploaded file that another entry has, and publishes nothing", async () => {
   fileOf = () => 50;
   await folder.write({ "manifests/a.yaml": list(byKey("a")) });
@@ -45,10 +53,7 @@ test("a continued plan attaches no uploaded file that another entry has, and pub
 });
 
 test("a continued plan keeps the old file of a replacement for the entry that takes it over", async () => {
-  fileOf = () => 11;
-  await folder.write({ "manifests/a.yaml": list(source), "x.glb": "first" });
-  await apply();
-  await confirmLedger();
+  await attachFirst(list(source));
   fileOf = (key) => (key === "b" ? 11 : 12);
   await folder.write({ "manifests/a.yaml": list(source, byKey("b")), "x.glb": "second" });
   await run("plan", "--out", "plan.json");
@@ -72,10 +77,7 @@ test("a continued plan keeps the old file of a replacement for the entry that ta
 });
 
 test("a continued plan keeps the old file of a changed source that another entry names", async () => {
-  fileOf = () => 11;
-  await folder.write({ "manifests/a.yaml": list(source), "x.glb": "first" });
-  await apply();
-  await confirmLedger();
+  await attachFirst(list(source));
   fileOf = () => 12;
   const manifest = `${list(source, `{ upload_id: u-${uploads}, renderer: rx }`)}publish: true\n`;
   await folder.write({ "manifests/a.yaml": manifest, "x.glb": "second" });
@@ -94,11 +96,8 @@ test.each([
   { name: "a lost call", fault: { type: "answer-lost" } as const },
   { name: "no fault", fault: undefined },
 ])("a file that another entry kept is protected after $name", async ({ fault }) => {
-  fileOf = () => 11;
   const protectedList = (...entries: string[]) => `${list(...entries)}protect: true\n`;
-  await folder.write({ "manifests/a.yaml": protectedList(source), "x.glb": "first" });
-  await apply();
-  await confirmLedger();
+  await attachFirst(protectedList(source));
   fileOf = () => 12;
   await folder.write({ "manifests/a.yaml": protectedList(source, "{ file_id: 11 }"), "x.glb": "second" });
   const target = ["--target", "drafts/1/product_files/source:x.glb"];
@@ -118,10 +117,7 @@ test.each([
 });
 
 test("a continued plan keeps a taken file whose former entry was in doubt", async () => {
-  fileOf = () => 11;
-  await folder.write({ "manifests/a.yaml": list(source), "x.glb": "first" });
-  await apply();
-  await confirmLedger();
+  await attachFirst(list(source));
   fileOf = () => 12;
   await folder.write({ "x.glb": "second" });
   const { choose } = proxy;

@@ -14,23 +14,23 @@ function manifest(...entries: string[]) {
   return { "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\npublish: true\n` };
 }
 
-/** Calls about other files than the first, of this method, are lost after they took effect; the checks are lost before. */
-function lose() {
+/** The source is attached, but the answer and every check of it are lost; so are those of later calls. */
+async function loseAttachment() {
+  await apply();
+  await confirmLedger();
   proxy.choose = ({ method, path }) => {
     if (!path.includes("/product_files")) return undefined;
     return method === "POST" ? { type: "answer-lost" } : { type: "lost" };
   };
+  await folder.write(manifest());
+  expect((await apply()).code).toBe(4);
 }
 
 describe("two attachments in doubt of one entry", () => {
   let first: number;
 
   beforeEach(async () => {
-    await apply();
-    await confirmLedger();
-    lose();
-    await folder.write(manifest());
-    expect((await apply()).code).toBe(4);
+    await loseAttachment();
     first = files().find((id) => id !== 1) ?? 0;
     // The file in doubt gets an entry of its own for a while, and the source another content.
     await folder.write({ "a.glb": "second", ...manifest(`{ file_id: ${first} }`) });
@@ -64,10 +64,7 @@ describe("two attachments in doubt of one entry", () => {
 });
 
 test("import refuses another file for an entry whose attachment is in doubt", async () => {
-  await apply();
-  lose();
-  await folder.write(manifest());
-  expect((await apply()).code).toBe(4);
+  await loseAttachment();
   proxy.choose = () => undefined;
   expect(await run("import", `${entry}=1`)).toMatchObject({
     code: 1,
@@ -76,10 +73,7 @@ test("import refuses another file for an entry whose attachment is in doubt", as
 });
 
 test("resolve accepts the entry at which the plan shows a file in doubt", async () => {
-  await apply();
-  lose();
-  await folder.write(manifest());
-  expect((await apply()).code).toBe(4);
+  await loseAttachment();
   proxy.choose = () => undefined;
   const { uploads } = JSON.parse((await run("state", "export")).stdout);
   const id = uploads[0]?.upload_id;

@@ -1,6 +1,6 @@
 import { earlierProductEffect, type Resolution, resolutionOfAll } from "../../apply/resolution.ts";
 import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
-import { attachmentsByAddress, type DesiredAttachment } from "../../model/desired.ts";
+import { attachmentsByAddress } from "../../model/desired.ts";
 import { systemClock } from "../../model/ports.ts";
 import { addressOfProduct, type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
@@ -60,9 +60,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const ledger = await workspace.ledger();
   const recorded = await ledger.load();
   const doubts = doubtsByAddress(recorded);
-  const loadEntries = async () =>
-    attachmentsByAddress((await loadDesired(cli, workspace.config, "hash")).desired);
-  const address = await addressIn(given, { doubts, recorded, loadEntries });
+  const address = await addressIn(given, { doubts, recorded, workspace });
   const operations = doubts.get(address) ?? [];
   const [operation] = operations;
   const flagged = readFlags(flags);
@@ -85,24 +83,21 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
 interface InDoubt {
   readonly doubts: ReturnType<typeof doubtsByAddress>;
   readonly recorded: Recorded;
-  readonly loadEntries: () => Promise<ReadonlyMap<string, DesiredAttachment>>;
+  readonly workspace: Workspace;
 }
 
 /**
  * An address; or what is in doubt of the file, or else of the draft, that is named. Throws {@link CliError} when that is more
  * than one address.
  */
-async function addressIn(given: string, { doubts, recorded, loadEntries }: InDoubt): Promise<string> {
+async function addressIn(given: string, { doubts, recorded, workspace }: InDoubt): Promise<string> {
   const address = normalAddress(given);
   // A pattern could settle more than the operator has checked.
   if (/[*?]/.test(given) || doubts.has(address)) return address;
   const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
   const ofDraft = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
   // The plan shows an attachment in doubt at the entry that names its file by now.
-  const entry = parseAddress(address)?.type === "attachment" ? (await loadEntries()).get(address) : undefined;
-  const fileId = entry && makeFileIdFinder(recorded)(entry);
-  const file =
-    entry === undefined || fileId === undefined ? address : fileResource({ ...entry.address, fileId });
+  const file = (await fileNamedAt(address, { recorded, workspace })) ?? address;
   const isOfFile = (operation: RecordedOperation) => {
     const target = targetOf(operation);
     return target !== undefined && fileResource(target) === file;
@@ -114,6 +109,18 @@ async function addressIn(given: string, { doubts, recorded, loadEntries }: InDou
     `${given} has ${others.length + 1} addresses in doubt: ${[first, ...others].slice(0, 5).join(", ")}`,
     { code: "resolution-needed", hint: "Settle one at a time, by its address." },
   );
+}
+
+/** The path of the file that the manifests name at an address, as far as it is known. */
+async function fileNamedAt(
+  address: string,
+  { recorded, workspace: { cli, config } }: Pick<InDoubt, "recorded" | "workspace">,
+): Promise<string | undefined> {
+  if (parseAddress(address)?.type !== "attachment") return undefined;
+  const { desired } = await loadDesired(cli, config, "hash");
+  const entry = attachmentsByAddress(desired).get(address);
+  const fileId = entry && makeFileIdFinder(recorded)(entry);
+  return entry === undefined || fileId === undefined ? undefined : fileResource({ ...entry.address, fileId });
 }
 
 /** A call that was lost a moment ago may still arrive at the service, after a person has looked there. */

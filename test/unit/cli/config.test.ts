@@ -142,7 +142,7 @@ describe("the config", () => {
     ["an unsupported database", { state: "mysql://localhost/x" }, "state-unsupported"],
     ["a URL in quotes", { state: '"postgres://me:secret@db/x"' }, "state-unsupported"],
     ["a URL after a blank", { state: " postgres://me:secret@db/x" }, "state-unsupported"],
-    ["a URL of another kind", { state: "jdbc:postgresql://me:secret@db/x" }, "state-unsupported"],
+    ["a JDBC URL", { state: "jdbc:postgresql://me:secret@db/x" }, "state-unsupported"],
     ["a URL with one slash", { state: "postgres:/me:secret@db/x" }, "state-unsupported"],
     ["an invalid ledger location", { state: "postgres://me:secret@/#x" }, "ledger-location-invalid"],
     ["a missing file", { config: "nowhere.yaml" }, "config-missing"],

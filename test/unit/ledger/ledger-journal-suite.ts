@@ -60,7 +60,7 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await lost(Date.now() + 60_000)).toEqual([ids[3]]);
     });
 
-    test("records the operation that proved the outcome of another one", async () => {
+    test("records the operation that proved another operation's outcome", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("lost"));

@@ -118,7 +118,7 @@ test("a file that is named another way is settled while an update of it is in do
   ]);
 });
 
-test("an update in doubt of a list that is left out is completed as it was sent", () => {
+test("an update in doubt of a list that is left out is sent again with the same values", () => {
   const update = doubt({
     kind: "update",
     address: "drafts/1/product_files/10",

@@ -309,7 +309,7 @@ test("a changed file whose address a settled attachment takes is reported at its
     intent: { ...attach.intent, fileId: 8, replaces: 7 },
   });
   const { drift, confirmations } = detectDrift({
-    observations: [observationOf(present({ renderer: "by hand" })), observationOf(present({}), 8)],
+    observations: [observationOf(present({ renderer: "vray" })), observationOf(present({}), 8)],
     desired: desiredWith({ drafts: [draftWith(1, { attachments: [source] })] }),
     recorded: recordedWith({ attachments: [{ ...record, address: place }], inDoubt: [found] }),
     settleDelayMs,

@@ -1,0 +1,40 @@
+import { parseAddress } from "./address.ts";
+import { append } from "./lists.ts";
+import type { Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
+import { type Attributes, fileResource, omitAttributes } from "./resource.ts";
+
+/** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
+export function repeatableDoubts({
+  inDoubt,
+}: Pick<Recorded, "inDoubt">): ReadonlyMap<string, readonly RecordedOperation[]> {
+  const byFile = new Map<string, RecordedOperation[]>();
+  for (const operation of inDoubt) {
+    const { fileId } = operation.intent;
+    const address = parseAddress(operation.address);
+    if (operation.kind !== "update" && operation.kind !== "detach") continue;
+    if (fileId === undefined || address?.type !== "attachment") continue;
+    append(byFile, fileResource({ draftId: address.draftId, kind: address.kind, fileId }), operation);
+  }
+  for (const operations of byFile.values()) operations.sort((a, b) => a.startedAt - b.startedAt);
+  return byFile;
+}
+
+/**
+ * An unsettled update may have set the attributes it named; an unsettled detachment may have taken the file away,
+ * after which nothing about it is known.
+ */
+export function withoutDoubtful(
+  { attributes }: RecordedAttachment,
+  doubts: readonly RecordedOperation[] = [],
+): Attributes {
+  if (doubts.length === 0) return attributes;
+  if (doubts.some(({ kind }) => kind === "detach")) return {};
+  return omitAttributes(attributes, attributesSetBy(doubts));
+}
+
+/** The names of the attributes that operations set. */
+export function attributesSetBy(
+  operations: readonly Pick<RecordedOperation, "intent">[],
+): ReadonlySet<string> {
+  return new Set(operations.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
+}
