@@ -8,8 +8,8 @@ import { type Folder, makeFolder } from "../../support/cli.ts";
 /** A browser that opens pages from files, like a page downloaded from a pipeline. */
 export interface Viewer {
   /**
-   * Opens a page and waits until its script has run. `hash` is appended to its address. Requests and errors of the page
-   * are collected in {@link Viewed}.
+   * Opens a page and waits until its script has run and its pictures are decoded. `hash` is appended to its address.
+   * Requests and errors of the page are collected in {@link Viewed}.
    */
   view(html: string, how?: BrowserContextOptions & { readonly hash?: string }): Promise<Viewed>;
   close(): Promise<void>;
@@ -58,6 +58,10 @@ export async function openViewer(): Promise<Viewer> {
         void dialog.dismiss();
       });
       await page.goto(own + hash, { waitUntil: "load" });
+      // "load" does not wait for pictures to be decoded. One that cannot be decoded is for the test to find.
+      await page.evaluate(
+        "Promise.allSettled([...document.images].map((picture) => picture.decode())).then(() => undefined)",
+      );
       return { page, requests, noises };
     },
     close: async () => {
