@@ -17,19 +17,17 @@ import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
 import {
+  checkAttachment,
   intentOf,
   runFileOperation,
   settleAttachment,
   settleByRepeating,
-  settleUndeclared,
 } from "./settle.ts";
 
 /** A new file whose id is known by now. */
 export interface NewFile {
   readonly change: CreateChange | ReplaceChange;
   readonly fileId: number;
-  /** A call of this ledger that may have attached the file is in doubt. */
-  readonly isInDoubt: boolean;
   /** The recorded file of a replacement, which is detached afterwards. */
   readonly replaces: number | undefined;
   readonly signal: AbortSignal;
@@ -38,7 +36,7 @@ export interface NewFile {
 /** Attaches a file. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
   context: ApplyContext,
-  { change, fileId, isInDoubt, replaces, signal }: NewFile,
+  { change, fileId, replaces, signal }: NewFile,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, fileId);
   const attributes = pickAttributes(target.kind, change.after);
@@ -63,7 +61,6 @@ export async function attachFile(
     intent,
     effect,
     first: result,
-    isInDoubt,
     signal,
     budget,
   });
@@ -84,7 +81,7 @@ interface Doubt {
   readonly signal: AbortSignal;
 }
 
-/** Settles a doubt: the file is attached at the end, unless the manifests do not ask for it. */
+/** Settles a doubt: the file is attached at the end, unless it is only checked. */
 export async function settleDoubt(
   context: SettleContext,
   { change, after, known, replaces, signal }: Doubt,
@@ -122,9 +119,7 @@ export async function settleDoubt(
     signal,
     budget: context.budget?.operation(),
   };
-  return change.undeclared === undefined
-    ? settleAttachment(context, doubt)
-    : settleUndeclared(context, doubt, change.undeclared);
+  return change.check_only ? checkAttachment(context, doubt) : settleAttachment(context, doubt);
 }
 
 /** Changes the attributes that differ, and no others. */

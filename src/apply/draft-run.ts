@@ -188,14 +188,14 @@ class DraftRun {
     const { signal } = this.#halt;
     // The planner has compared a file that the manifest names by its id with the others.
     if (address === fileName(change, known))
-      return attachFile(context, { change, fileId: known, isInDoubt: false, replaces: undefined, signal });
+      return attachFile(context, { change, fileId: known, replaces: undefined, signal });
     const recorded = item.recorded ?? (await this.#tools.recorded());
     const replaces = this.#fileToDetach(change, recorded);
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
-    const { attachment, isInDoubt = false } = recorded.get(fileName(change, known)) ?? {};
+    const { attachment } = recorded.get(fileName(change, known)) ?? {};
     if (attachment !== undefined) return takeOverFile(context, { change, attachment, replaces, signal });
-    return attachFile(context, { change, fileId: known, isInDoubt, replaces, signal });
+    return attachFile(context, { change, fileId: known, replaces, signal });
   }
 
   /** The recorded file of a change, to be detached; `undefined` when another entry keeps it or has taken it over. */
@@ -212,23 +212,17 @@ class DraftRun {
     return this.#kept().has(file) || isMoved ? undefined : fileId;
   }
 
-  /** The plan has a deletion of the file that the settled one takes the place of, unless another entry has it. */
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
     const fileId = plannedFile(change);
     const recorded = await this.#tools.recorded();
     const { attachment, replaces } =
       (fileId === undefined ? undefined : recorded.get(fileName(change, fileId))) ?? {};
-    const replaced = this.#items.flatMap(({ change: other }) =>
-      other.action === "delete" && other.completes_replace && other.before.address === change.address
-        ? [other.before.file_id]
-        : [],
-    );
     const { signal } = this.#halt;
     return settleDoubt(this.#tools.context, {
       change,
       after,
       known: attachment?.attributes ?? {},
-      replaces: replaced[0] ?? replaces,
+      replaces,
       signal,
     });
   }
@@ -255,8 +249,7 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
 
 /** The file that a change attaches or keeps. */
 function keptFile({ change, fileId = plannedFile(change) }: Item): string[] {
-  const isUndeclared = change.action === "in_doubt" && change.undeclared !== undefined;
-  return fileId === undefined || isUndeclared ? [] : [fileName(change, fileId)];
+  return fileId === undefined ? [] : [fileName(change, fileId)];
 }
 
 function fileName({ address }: Pick<Change, "address">, fileId: number): string {

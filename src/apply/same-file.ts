@@ -8,12 +8,10 @@ import { fileResource } from "../model/resource.ts";
 import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import type { ChangeEnd } from "./context.ts";
 
-/** A file that is recorded, or in doubt. */
+/** A file that is recorded, or whose attachment is in doubt. */
 export interface KnownFile {
   readonly address: string;
   readonly attachment?: RecordedAttachment;
-  /** There is no record yet. */
-  readonly isInDoubt?: true;
   /** The recorded file that the one in doubt takes the place of. */
   readonly replaces?: number | undefined;
 }
@@ -33,7 +31,7 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
         : [
             [
               fileResource(target),
-              { address: operation.address, isInDoubt: true, replaces: operation.intent.replaces },
+              { address: operation.address, replaces: operation.intent.replaces },
             ] as const,
           ];
     });

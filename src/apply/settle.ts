@@ -1,4 +1,3 @@
-import type { Undeclared } from "../model/change.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import { type Confirmation, isAttachRefusal, type OperationIntent } from "../model/recorded.ts";
@@ -32,8 +31,6 @@ export interface UnsettledAttachment {
   readonly kind?: "attach" | "update" | "detach";
   /** The operation that did not end done. */
   readonly first: Failed;
-  /** An earlier call of this ledger is in doubt, too: that the file is attached is no evidence of an earlier ledger. */
-  readonly isInDoubt?: boolean;
   /** The latest time at which the lost call was in flight, by the monotonic clock, milliseconds; absent: now. */
   readonly lostAt?: number;
   readonly signal: AbortSignal;
@@ -84,7 +81,7 @@ export async function settleAttachment(
   if (!mayBeAttached(doubt.first)) return doubt.first;
   let open = doubt;
   // Only while no call of ours was lost: one that was may have attached the file.
-  let isOurs = doubt.isInDoubt === true || (doubt.lostAt !== undefined && !isRefused(doubt.first));
+  let isOurs = doubt.lostAt !== undefined && !isRefused(doubt.first);
   for (let posts = 1; posts <= maxPosts; posts += 1) {
     const last = open.first;
     const wasAttached = !isOurs && isRefused(last);
@@ -105,16 +102,14 @@ export async function settleAttachment(
 }
 
 /** {@link settleAttachment} for a file that the manifests do not ask for: it is not attached again. */
-export async function settleUndeclared(
+export async function checkAttachment(
   context: SettleContext,
   doubt: UnsettledAttachment,
-  undeclared: Undeclared,
 ): Promise<ChangeEnd> {
   const wasAttached = isRefused(doubt.first);
   const found = await findAttachment(context, { ...doubt, wasAttached });
   if (typeof found === "object") return found;
-  if (found === "attached")
-    return undeclared !== "left_out" ? foundAttached(doubt) : attachedEnd(doubt.target, wasAttached);
+  if (found === "attached") return attachedEnd(doubt.target, wasAttached);
   await context.ledger.record(absentEffects(doubt), context.runId);
   return { outcome: "done" };
 }
@@ -275,15 +270,6 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
 /** The file is not attached: what an update or detach was about is gone, and an attachment was not made. */
 function absentEffects({ kind, target, first }: UnsettledAttachment): readonly LedgerEffect[] {
   return [...settled(first, kind === "detach" ? "done" : "not_sent"), { type: "detached", target }];
-}
-
-/** A file that the manifests do not ask for is attached: the draft must not be published with it. */
-function foundAttached({ address }: UnsettledAttachment): ChangeEnd {
-  const message = `${address} is attached after all, and the manifests do not ask for it`;
-  const hint =
-    "Make a new plan, which deletes or replaces the file: draftsync apply, or draftsync plan --out FILE.";
-  const failure = { code: "attached-after-all", message, hint, errors: [], stops: "draft" } as const;
-  return { outcome: "rejected", failure };
 }
 
 async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {

@@ -101,18 +101,12 @@ export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, n
 /**
  * An earlier operation of this address may or may not have taken effect. With an `after`, apply finds out whether the
  * file is attached, and attaches it when it is not; without one, the address is blocked until a person has settled it.
+ * What of its draft depends on that waits for the next plan.
  */
 export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null> & {
-  /**
-   * The manifests do not ask for the file, so apply only finds out whether it is attached. `left_out`: its list is not
-   * managed. `removed`: attached after all, it is for the next plan to delete, and the draft is not published before.
-   * `replaced`: another file has its address or is to have it, which only the next plan can tell.
-   */
-  readonly undeclared?: Undeclared;
+  /** The manifests do not ask for the file as it was sent: it is not attached again when it is not attached. */
+  readonly check_only?: true;
 };
-
-/** Why the manifests do not ask for a file in doubt. */
-export type Undeclared = "left_out" | "removed" | "replaced";
 
 /** Whether nothing of a draft may be deleted. */
 export interface ProtectState {

@@ -16,10 +16,12 @@ export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorde
   if (drift.length === 0) return recorded;
   const records = new Map(recorded.attachments.map((attachment) => [fileResource(attachment), attachment]));
   const found = new Map<string, RecordedAttachment>();
+  const gone = new Set<string>();
   for (const item of drift) {
     switch (item.type) {
       case "gone":
         records.delete(fileResource(targetOfDrift(item)));
+        gone.add(fileResource(targetOfDrift(item)));
         break;
       case "changed":
         records.set(fileResource(targetOfDrift(item)), recordOfDrift(item));
@@ -31,9 +33,14 @@ export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorde
         break;
     }
   }
-  const others = [...records.values()].map((attachment) =>
-    found.has(attachment.address) ? { ...attachment, address: fileResource(attachment) } : attachment,
-  );
+  const others = [...records.values()].map(({ replacedBy, ...attachment }) => ({
+    ...attachment,
+    // Without the file that took its place, a file is no half of a replacement.
+    ...(replacedBy === undefined || gone.has(fileResource({ ...attachment, fileId: replacedBy }))
+      ? {}
+      : { replacedBy }),
+    ...(found.has(attachment.address) ? { address: fileResource(attachment) } : {}),
+  }));
   const maybePublished = new Map(recorded.maybePublished);
   for (const { draftId, provenance } of found.values()) {
     if (!maybePublished.has(draftId)) maybePublished.set(draftId, provenance.at);

@@ -1,11 +1,9 @@
-import { parseAddress } from "../model/address.ts";
-import { type AttachmentState, orderState, type Undeclared } from "../model/change.ts";
+import { type AttachmentState, orderState } from "../model/change.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
-import { changedAttributes, pickAttributes } from "../model/resource.ts";
+import type { RecordedAttachment } from "../model/recorded.ts";
+import { changedAttributes } from "../model/resource.ts";
 import { locationAt } from "../model/source-location.ts";
-import type { UnmanagedTest } from "./differences.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
 
 /** The file id of a desired attachment, as far as it is known before anything is uploaded. */
@@ -29,34 +27,6 @@ export function desiredState(attachment: DesiredAttachment, index: RecordedIndex
     ...(upload !== undefined && fileId === undefined ? { upload_id: upload.uploadId } : {}),
     ...attachment.attributes,
   });
-}
-
-/** What apply may make of an attachment in doubt: only what is still desired, with the content and attributes that were sent. */
-export function settleableState(
-  { intent }: RecordedOperation,
-  attachment: DesiredAttachment | undefined,
-  index: RecordedIndex,
-): AttachmentState | null {
-  if (attachment === undefined || intent.fileId === undefined) return null;
-  const isSource = attachment.address.ref.by === "source";
-  if (isSource && attachment.content?.sha256 !== intent.sha256) return null;
-  const sent = pickAttributes(attachment.address.kind, intent.attributes ?? {});
-  const attributes = { ...sent, ...attachment.attributes };
-  return orderState({ ...desiredState({ ...attachment, attributes }, index), file_id: intent.fileId });
-}
-
-/** What was sent, of a file that the manifests do not ask for any more, or not with this content. */
-export function undeclaredState(
-  { address, intent }: RecordedOperation,
-  undeclared: Undeclared,
-  isUnmanaged: UnmanagedTest,
-): [AttachmentState | null, Undeclared?] {
-  const { fileId, attributes = {}, sha256 } = intent;
-  const parsed = parseAddress(address);
-  if (fileId === undefined || parsed?.type !== "attachment") return [null];
-  const digest = sha256 === undefined ? {} : { sha256 };
-  const sent = pickAttributes(parsed.kind, attributes);
-  return [orderState({ file_id: fileId, ...digest, ...sent }), isUnmanaged(parsed) ? "left_out" : undeclared];
 }
 
 /** The state includes the record's own address when it differs from the change's. */

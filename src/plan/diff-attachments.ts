@@ -1,4 +1,4 @@
-import { compareText, formatAddress, parseAddress } from "../model/address.ts";
+import { compareText, formatAddress } from "../model/address.ts";
 import {
   type AttachmentChange,
   type Change,
@@ -9,26 +9,17 @@ import {
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
-import { append } from "../model/lists.ts";
-import {
-  confirmedState,
-  type Recorded,
-  type RecordedAttachment,
-  type RecordedOperation,
-} from "../model/recorded.ts";
+import { confirmedState, type Recorded, type RecordedAttachment } from "../model/recorded.ts";
 import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
 import {
   type Addressed,
   desiredState,
   FilesOfList,
-  fileIdOf,
   recordedState,
   sameFileTwice,
-  settleableState,
-  undeclaredState,
 } from "./attachment-states.ts";
-import { type Differences, makeUnmanagedTest, type UnmanagedTest } from "./differences.ts";
-import { blockingDoubts, inDoubtChange } from "./doubts.ts";
+import { type Differences, makeUnmanagedTest } from "./differences.ts";
+import { assumeAttached, blockingDoubts, inDoubtChange, sentState } from "./doubts.ts";
 import {
   type Found,
   findRecorded,
@@ -39,12 +30,29 @@ import {
 } from "./find-recorded.ts";
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
-/** Product and promotional files: desired against recorded. */
+/**
+ * Product and promotional files: desired against recorded. An attachment in doubt is settled as it was sent, and compared as if
+ * it had taken effect: what depends on that waits for the next plan (`excludeUnsettled`).
+ */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
+  const doubts = new Map([...blockingDoubts(recorded)].filter(([, { kind }]) => kind === "attach"));
+  if (doubts.size === 0) return compareAttachments(desired, recorded);
+  const all = compareAttachments(desired, assumeAttached(recorded, doubts));
+  const asSent = new Set(all.unchanged);
+  const settling = [...doubts.values()].map((operation) =>
+    inDoubtChange(operation, sentState(operation), { isCheckOnly: !asSent.has(operation.address) }),
+  );
+  return {
+    ...all,
+    changes: [...settling, ...all.changes],
+    unchanged: all.unchanged.filter((address) => !doubts.has(address)),
+  };
+}
+
+function compareAttachments(desired: Desired, recorded: Recorded): Differences {
   const index = indexRecorded(recorded);
   const isUnmanaged = makeUnmanagedTest(desired);
   const inOrder = addressed(desired);
-  const doubts = atTheirEntries(blockingDoubts(recorded), inOrder, index);
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
   const named = lazily(() => namedElsewhere(inOrder, index));
   const changes: Change[] = [];
@@ -54,23 +62,18 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const claimed = new Set<RecordedAttachment>();
   /** How many records a desired attachment accounts for, claimed or not. */
   let accounted = 0;
-  for (const operation of doubts.values()) {
-    if (operation.kind === "attach")
-      changes.push(...diffDoubt(operation, { wanted: wanted(), index, isUnmanaged, named }));
-  }
   const files = new FilesOfList();
   for (const { address, attachment } of inOrder) {
     const own = index.at(address);
-    const isInDoubt = doubts.has(address);
-    const found = isInDoubt ? {} : findRecorded(attachment, own, { index, wanted, claimed, named });
+    const found = findRecorded(attachment, own, { index, wanted, claimed, named });
     const fileId = knownFile(attachment, { own, found, index });
     const holder = files.take(attachment, fileId, address);
     if (holder !== undefined) {
       diagnostics.push(sameFileTwice(attachment, { address, ...holder }));
-      changes.push(...earlierRemoval(own, holder.fileId, { doubts, named }));
+      const former = own?.fileId === holder.fileId ? undefined : own;
+      changes.push(...formerRemoval(former, address, named));
       continue;
     }
-    if (isInDoubt) continue;
     const change = compare(address, attachment, found, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
@@ -78,11 +81,10 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     if (record === undefined) continue;
     accounted += 1;
     if (record.address !== address) claimed.add(record);
-    changes.push(...formerRemoval(former, { named, isHalfDone: false }));
+    if (former !== undefined) changes.push(...formerRemoval(former, fileResource(former), named));
   }
-  const isLeft = ({ address }: RecordedAttachment) => !wanted().has(address) && !doubts.has(address);
   const all = accounted < recorded.attachments.length ? recorded.attachments : [];
-  const left = all.filter((each) => !claimed.has(each) && isLeft(each) && !named().has(each));
+  const left = all.filter((each) => !claimed.has(each) && !wanted().has(each.address) && !named().has(each));
   const declared = lazily(() => new Set(desired.drafts.map(({ draftId }) => draftId)));
   const isDeclared = (draftId: number) => declared().has(draftId);
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
@@ -96,44 +98,15 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   return { changes, unchanged, unmanaged: kept.map(({ address }) => address), diagnostics };
 }
 
-/**
- * By address: an attachment in doubt whose file another entry names by now is of that entry, so that one change alone writes to
- * the file.
- */
-function atTheirEntries(
-  doubts: ReadonlyMap<string, RecordedOperation>,
-  inOrder: readonly Addressed[],
-  index: RecordedIndex,
-): ReadonlyMap<string, RecordedOperation> {
-  const fileOf = ({ kind, address, intent: { fileId } }: RecordedOperation): string | undefined => {
-    const parsed = parseAddress(address);
-    if (kind !== "attach" || fileId === undefined || parsed?.type !== "attachment") return undefined;
-    return fileResource({ ...parsed, fileId });
-  };
-  if (![...doubts.values()].some((operation) => fileOf(operation) !== undefined)) return doubts;
-  const entries = new Map<string, string[]>();
-  for (const { address, attachment } of inOrder) {
-    const fileId = fileIdOf(attachment, index);
-    if (fileId !== undefined) append(entries, fileResource({ ...attachment.address, fileId }), address);
-  }
-  return new Map(
-    [...doubts].map(([address, operation]) => {
-      // Of several, the first one has the file.
-      const [entry = address] = entries.get(fileOf(operation) ?? "") ?? [];
-      return doubts.has(entry) ? [address, operation] : [entry, { ...operation, address: entry }];
-    }),
-  );
-}
-
 /** A doubt about a file that stays as it is, since its list is not managed. */
 function leftOutDoubt(attachment: RecordedAttachment, index: RecordedIndex): readonly Change[] {
   const doubt = index.doubtOf(attachment);
   if (doubt === undefined) return [];
   const { address } = attachment;
-  // Nothing of the file is managed: an update is sent again, and sets nothing else.
-  const attributes = doubt.kind === "update" ? (doubt.intent.attributes ?? {}) : attachment.attributes;
+  // Nothing of the file is managed: an update is sent again, and nothing else is set.
+  const attributes = doubt.kind === "update" ? (doubt.intent.attributes ?? {}) : {};
   const after = recordedState({ ...attachment, attributes }, address);
-  return [inDoubtChange({ ...doubt, address }, after, "left_out")];
+  return [inDoubtChange({ ...doubt, address }, after, { isCheckOnly: true })];
 }
 
 /** By address, so that nothing depends on the order of the manifests. */
@@ -146,36 +119,17 @@ function addressed({ drafts }: Desired): readonly Addressed[] {
   return all.sort((a, b) => compareText(a.address, b.address));
 }
 
-interface DoubtSearch {
-  readonly wanted: ReadonlyMap<string, DesiredAttachment>;
-  readonly index: RecordedIndex;
-  readonly isUnmanaged: UnmanagedTest;
-  readonly named: Named;
-}
-
-/** An attachment in doubt; and once it is settled, the file that it takes the place of. */
-function diffDoubt(operation: RecordedOperation, search: DoubtSearch): readonly Change[] {
-  const { wanted, index, named } = search;
-  const after = settleableState(operation, wanted.get(operation.address), index);
-  if (after === null) {
-    const isReplaced = wanted.has(operation.address) || index.at(operation.address) !== undefined;
-    const undeclared = isReplaced ? "replaced" : "removed";
-    return [inDoubtChange(operation, ...undeclaredState(operation, undeclared, search.isUnmanaged))];
-  }
-  const settling = inDoubtChange(operation, after);
-  const replaced = index.at(operation.address);
-  if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
-  const isHalfDone = operation.intent.replaces === replaced.fileId;
-  return [settling, ...formerRemoval(replaced, { named, isHalfDone })];
-}
-
-/** A file's record gives up the address when the new file's takes it. Left attached, it would be published too. */
+/**
+ * Detaches a file whose entry has another one by now, unless a further entry names it: left attached, it would be published
+ * too.
+ */
 function formerRemoval(
   former: RecordedAttachment | undefined,
-  { named, isHalfDone }: { readonly named: Named; readonly isHalfDone: boolean },
+  address: string,
+  named: Named,
 ): readonly Change[] {
   if (former === undefined || named().has(former)) return [];
-  return [removal(former, { address: fileResource(former), reason: "content_changed", isHalfDone })];
+  return [removal(former, { address, reason: "content_changed", isHalfDone: false })];
 }
 
 function compare(
@@ -269,14 +223,4 @@ function removal(attachment: RecordedAttachment, { address, reason, isHalfDone }
     confirmed: confirmedState(attachment.provenance),
     ...(isHalfDone ? { completes_replace: true } : {}),
   };
-}
-
-/** Detaches the old file of an entry whose new file turned out to belong to another entry. */
-function earlierRemoval(
-  own: RecordedAttachment | undefined,
-  fileId: number,
-  { doubts, named }: { readonly doubts: ReadonlyMap<string, RecordedOperation>; readonly named: Named },
-): readonly Change[] {
-  if (own === undefined || own.fileId === fileId || doubts.has(own.address) || named().has(own)) return [];
-  return [removal(own, { address: own.address, reason: "content_changed", isHalfDone: false })];
 }

@@ -1,6 +1,16 @@
-import type { AttachmentState, DuplicateState, InDoubtChange, Undeclared } from "../model/change.ts";
+import {
+  type AttachmentState,
+  type DuplicateState,
+  type InDoubtChange,
+  orderState,
+} from "../model/change.ts";
 import { append } from "../model/lists.ts";
-import { type Recorded, type RecordedOperation, targetOf } from "../model/recorded.ts";
+import {
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+  targetOf,
+} from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 
@@ -51,11 +61,40 @@ export function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || kind === "publish" || kind === "duplicate";
 }
 
+/** What is recorded if every one of these attachments in doubt, by their addresses, took effect as it was sent. */
+export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, RecordedOperation>): Recorded {
+  const assumed = new Map<string, RecordedAttachment>();
+  for (const [address, operation] of doubts) {
+    const target = targetOf(operation);
+    if (target === undefined) continue;
+    const { attributes = {}, sha256 } = operation.intent;
+    const provenance = { by: "post", at: operation.startedAt } as const;
+    const digest = sha256 === undefined ? {} : { sha256 };
+    assumed.set(fileResource(target), { ...target, address, attributes, ...digest, provenance });
+  }
+  const others = recorded.attachments
+    .filter((record) => !assumed.has(fileResource(record)))
+    .map((record) => (doubts.has(record.address) ? { ...record, address: fileResource(record) } : record));
+  const isAssumed = (operation: RecordedOperation) => {
+    const target = targetOf(operation);
+    return target !== undefined && assumed.has(fileResource(target));
+  };
+  const inDoubt = recorded.inDoubt.filter((operation) => !isAssumed(operation));
+  return { ...recorded, attachments: [...others, ...assumed.values()], inDoubt };
+}
+
+/** What an attachment in doubt was sent with; `null` when the ledger does not have its file. */
+export function sentState({ intent }: RecordedOperation): AttachmentState | null {
+  const { fileId, attributes = {}, sha256 } = intent;
+  if (fileId === undefined) return null;
+  return orderState({ file_id: fileId, ...(sha256 === undefined ? {} : { sha256 }), ...attributes });
+}
+
 /** The change for an address in doubt. With `after`, apply settles it. */
 export function inDoubtChange(
   operation: RecordedOperation,
   after: AttachmentState | null = null,
-  undeclared?: Undeclared,
+  { isCheckOnly = false }: { readonly isCheckOnly?: boolean } = {},
 ): InDoubtChange {
   const status = operation.intent.refusedWith ?? operation.status;
   return {
@@ -73,6 +112,6 @@ export function inDoubtChange(
     },
     after,
     attributes: [],
-    ...(undeclared === undefined ? {} : { undeclared }),
+    ...(isCheckOnly ? { check_only: true } : {}),
   };
 }

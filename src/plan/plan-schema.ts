@@ -86,7 +86,7 @@ const change = z.union([
       detail: text,
     }),
     attachmentState.nullable(),
-  ).extend({ undeclared: z.enum(["left_out", "removed", "replaced"]).exactOptional() }),
+  ).extend({ check_only: z.literal(true).exactOptional() }),
 ]);
 
 function driftOf<T extends string, B extends z.ZodType, A extends z.ZodType>(type: T, before: B, after: A) {

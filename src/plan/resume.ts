@@ -17,11 +17,13 @@ import { append } from "../model/lists.ts";
 import type { Plan } from "../model/plan.ts";
 import { publicationsInForce, type Recorded, type RecordedOperation } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
-import { inDoubtChange, isBlocking, isCopyOf } from "./doubts.ts";
+import { sortDiagnostics } from "./differences.ts";
+import { inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
 import { namesOfPlan } from "./names.ts";
 import { makeFreshTest } from "./plan-basis.ts";
 import { withChanges } from "./policy.ts";
 import { makeKnownUploads } from "./recorded-index.ts";
+import { excludeUnsettled } from "./safety.ts";
 
 /** What the ledger's history knows of earlier runs of a plan. */
 export interface PlanHistory {
@@ -51,7 +53,7 @@ export type Resumption =
  */
 export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory): Resumption {
   const isFresh = makeFreshTest(plan.plan_id, recorded, history.runIds);
-  const left = new RestOfPlan(plan, recorded, history);
+  const restOf = new RestOfPlan(plan, recorded, history);
   const groups = new Map<string, Change[]>();
   for (const change of plan.changes) append(groups, wholeAddress(change.address), change);
   const rest: Change[] = [];
@@ -59,7 +61,7 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
   let done = 0;
   for (const basis of plan.base.resources) {
     const rests = isFresh(basis)
-      ? (groups.get(basis.address) ?? []).map((change) => left.of(change))
+      ? (groups.get(basis.address) ?? []).map((change) => restOf.of(change))
       : (["stale"] as const);
     for (const each of rests) {
       if (each === "stale") stale.add(basis.address);
@@ -73,13 +75,16 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
   if (history.runIds.size === 0) return { type: "fresh", plan, done: 0 };
   const known = makeKnownUploads(recorded);
   const nameOf = namesOfPlan(plan);
-  const changes = rest
+  const due = excludeUnsettled({ changes: rest, unchanged: [], diagnostics: [] });
+  const changes = due.changes
     .map((change) => ({ ...withKnownUpload(change, known), ...nameOf(change.address) }))
     .sort((a, b) => compareText(a.address, b.address));
   // The first run of a plan records its drift before all else.
   const isRecorded = (address: string) => recorded.versions.get(address)?.changedBy === plan.plan_id;
   const drift = plan.drift?.filter(({ address }) => !isRecorded(wholeAddress(address)));
-  return { type: "fresh", plan: { ...withChanges(plan, changes), ...(drift && { drift }) }, done };
+  const diagnostics = sortDiagnostics([...plan.diagnostics, ...due.diagnostics]);
+  const left = { ...withChanges(plan, changes), ...(drift && { drift }), diagnostics };
+  return { type: "fresh", plan: left, done };
 }
 
 type Rest = readonly Change[] | "stale";
@@ -158,7 +163,7 @@ class RestOfPlan {
 
   #ofFile(change: CreateChange | ReplaceChange, doubt: RecordedOperation | undefined): Rest {
     if (this.#wasMade(change)) return this.#detachment(change);
-    if (doubt !== undefined) return [settlingOf(change, doubt), ...this.#detachment(change)];
+    if (doubt !== undefined) return [inDoubtChange(doubt, sentState(doubt)), ...this.#detachment(change)];
     return [change.action === "replace" && !this.#hasOldFile(change) ? creationOf(change) : change];
   }
 
@@ -172,14 +177,12 @@ class RestOfPlan {
     return change.action === "replace" && this.#hasOldFile(change) ? [detachmentOf(change)] : [];
   }
 
-  /** Stale when it was settled otherwise than planned: only a new plan can tell what follows from that. */
+  /** Stale when the file was not attached in the end: only a new plan can tell what follows from that. */
   #ofDoubt(change: InDoubtChange, doubt: RecordedOperation | undefined): Rest {
-    const { after, undeclared, before } = change;
-    if (undeclared === undefined && this.#wasMade(change)) return [];
-    if (doubt !== undefined) return [inDoubtChange(doubt, after, undeclared)];
+    const { after, check_only: isCheckOnly = false, before } = change;
+    if (doubt !== undefined) return [inDoubtChange(doubt, after, { isCheckOnly })];
     if (this.#recorded.inDoubt.some(({ id }) => id === before.operation_id)) return [change];
-    if (undeclared === undefined || after === null) return "stale";
-    return undeclared !== "left_out" && this.#addresses.has(fileOf(change, after)) ? "stale" : [];
+    return isCheckOnly || this.#wasMade(change) ? [] : "stale";
   }
 
   /** A call in doubt that the plan does not know of may have made the same copy under another name. */
@@ -223,12 +226,6 @@ function groupByAddress<T extends RecordedOperation>(operations: readonly T[]): 
 function fileOf({ address }: Pick<Change, "address">, { file_id: fileId }: AttachmentState): string {
   if (fileId === undefined) throw new TypeError(`${address} has no file id`);
   return fileResource(targetAt(address, fileId));
-}
-
-/** Finds out whether the file is attached; it is, when the attributes can be set. */
-function settlingOf({ after }: CreateChange | ReplaceChange, doubt: RecordedOperation): InDoubtChange {
-  const { fileId } = doubt.intent;
-  return inDoubtChange(doubt, fileId === undefined ? null : orderState({ ...after, file_id: fileId }));
 }
 
 /** What is left of a replacement whose old file another entry has taken over. */

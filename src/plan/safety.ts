@@ -1,3 +1,4 @@
+import { parseAddress } from "../model/address.ts";
 import { type Change, draftOf, isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
@@ -145,45 +146,64 @@ export function excludeUnprotected(all: Differences): Differences {
   const lifted = all.changes
     .filter((change) => isProtectChange(change) && !change.after.protect)
     .map(draftOf);
-  return leaveToNextPlan(
-    all,
-    new Set(lifted.filter((draftId) => detached.has(draftId))),
-    (draftId, waiting) => ({
+  return leaveToNextPlan(all, {
+    drafts: new Set(lifted.filter((draftId) => detached.has(draftId))),
+    waits: detaches,
+    warn: (draftId, count) => ({
       code: "deletes-excluded",
-      message: `draft ${draftId} is still protected in the ledger: ${waiting} until the protection is lifted`,
+      message: `draft ${draftId} is still protected in the ledger: ${count} until the protection is lifted`,
       hint: "Apply this plan, then plan again.",
     }),
-  );
+  });
 }
 
 /**
- * An attachment in doubt whose address has another file, or is to have one, leaves open what is to be done: a new file may
- * have to be attached or a recorded one detached or kept.
+ * What a draft with a file in doubt needs depends on how that is settled, so other changes of its files wait for the next plan,
+ * and its publish with them. Unless every file in doubt will be attached, whatever is found, and the others only attach and
+ * update further files.
  */
 export function excludeUnsettled(all: Differences): Differences {
-  const doubts = new Map<number, string>();
-  for (const change of all.changes) {
-    const isOpen = change.action === "in_doubt" && change.undeclared === "replaced";
-    if (isOpen && !doubts.has(draftOf(change))) doubts.set(draftOf(change), change.address);
-  }
-  return leaveToNextPlan(all, new Set(doubts.keys()), (draftId, waiting) => ({
-    code: "waits-for-doubt",
-    message: `draft ${draftId}: ${waiting} until ${doubts.get(draftId)} is no longer in doubt`,
-    hint: "Apply this plan, then plan and apply again.",
-  }));
+  const files = all.changes.filter(({ address }) => parseAddress(address)?.type === "attachment");
+  const doubts = files.filter(({ action }) => action === "in_doubt");
+  const first = new Map(doubts.toReversed().map((change) => [draftOf(change), change.address]));
+  const dependent = new Set(files.filter((change) => !isIndependent(change)).map(draftOf));
+  const waiting = new Set<Change>(
+    files.filter((change) => {
+      const draftId = draftOf(change);
+      return first.has(draftId) && dependent.has(draftId) && change.action !== "in_doubt";
+    }),
+  );
+  return leaveToNextPlan(all, {
+    drafts: new Set([...waiting].map(draftOf)),
+    waits: (change) => waiting.has(change),
+    warn: (draftId, count) => ({
+      code: "waits-for-doubt",
+      message: `draft ${draftId}: ${count} until ${first.get(draftId)} is no longer in doubt`,
+      hint: "Apply this plan, then plan and apply again.",
+    }),
+  });
 }
 
-/** Leaves out what detaches from some drafts, publishes them, or copies what is published, with a warning for each draft. */
-function leaveToNextPlan(
-  all: Differences,
-  drafts: ReadonlySet<number>,
-  warn: (draftId: number, waiting: string) => Pick<Diagnostic, "code" | "message" | "hint">,
-): Differences {
+/** Whether a change has the same end however a doubt about another file of its draft is settled. */
+function isIndependent(change: Change): boolean {
+  if (change.action === "in_doubt") return change.after !== null && !change.check_only;
+  return change.action === "create" || change.action === "update";
+}
+
+interface Waiting {
+  readonly drafts: ReadonlySet<number>;
+  /** Which changes of their files wait. */
+  readonly waits: (change: Change) => boolean;
+  readonly warn: (draftId: number, count: string) => Pick<Diagnostic, "code" | "message" | "hint">;
+}
+
+/** Leaves out changes of some drafts, what publishes them, and what copies that, with a warning for each draft. */
+function leaveToNextPlan(all: Differences, { drafts, waits, warn }: Waiting): Differences {
   if (drafts.size === 0) return all;
   const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
   const counts = new Map([...drafts].map((draftId) => [draftId, 0]));
   const changes = all.changes.filter((change) => {
-    const draftId = waitingDraftOf(change, publishes);
+    const draftId = waits(change) ? draftOf(change) : publishedDraftOf(change, publishes);
     const count = draftId === undefined ? undefined : counts.get(draftId);
     if (draftId === undefined || count === undefined) return true;
     counts.set(draftId, count + 1);
@@ -200,7 +220,6 @@ function leaveToNextPlan(
 }
 
 function waiting(count: number): string {
-  if (count === 0) return "further changes may wait";
   return count === 1 ? "1 change waits" : `${count} changes wait`;
 }
 
@@ -209,9 +228,9 @@ export function waitingDrafts({ diagnostics }: Pick<Plan, "diagnostics">): reado
   return diagnostics.filter(({ code }) => code === "waits-for-doubt" || code === "deletes-excluded");
 }
 
-/** The draft whose doubts, or lifted protection, a change waits for; `publishes` are the drafts that are published. */
-function waitingDraftOf(change: Change, publishes: ReadonlySet<number>): number | undefined {
-  if (detaches(change) || change.action === "publish") return draftOf(change);
+/** The draft that a change publishes, or whose product it copies; `publishes` are the drafts that are published. */
+function publishedDraftOf(change: Change, publishes: ReadonlySet<number>): number | undefined {
+  if (change.action === "publish") return draftOf(change);
   if (change.action !== "duplicate" || change.after.product_id !== undefined) return undefined;
   const { draft_id: draftId } = change.after;
   return draftId !== undefined && publishes.has(draftId) ? draftId : undefined;

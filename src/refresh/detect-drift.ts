@@ -64,7 +64,10 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
-  const confirmations = parts.flatMap((part) => part.confirmations ?? []);
+  const isAttached = ({ type }: LedgerEffect) => Number(type === "attached");
+  // What confirms a file at its recorded address comes before what gives that address to another one.
+  const effects = parts.flatMap((part) => part.confirmations ?? []);
+  const confirmations = effects.sort((a, b) => isAttached(a) - isAttached(b));
   return {
     drift: parts
       .flatMap(({ drift = [] }) => drift)
@@ -234,7 +237,7 @@ function driftOfDoubtful(
   if (isPresent && others.some((doubt) => !returnsAll(returned, doubt))) return undefined;
   if (attach !== undefined) {
     if (!isPresent) return undefined;
-    const { sha256 } = attach.intent;
+    const { sha256, replaces } = attach.intent;
     const attachment = {
       ...target,
       address: attach.address,
@@ -242,7 +245,6 @@ function driftOfDoubtful(
       ...(sha256 === undefined ? {} : { sha256 }),
       provenance,
     };
-    const { replaces } = attach.intent;
     return {
       confirmations: [
         { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) },
@@ -297,9 +299,8 @@ function driftOfProduct(observation: Extract<Observation, { type: "product" }>, 
     case "unreadable":
       return { confirmations: [refreshed], unreadable: [{ address, failure: read.failure }] };
     case "absent": {
-      const known = [...recorded.publications, ...recorded.duplicates].find(
-        (product) => product.productId === productId,
-      );
+      const products = [...recorded.publications, ...recorded.duplicates];
+      const known = products.find((product) => product.productId === productId);
       const gone: Drift = {
         address,
         type: "product_gone",

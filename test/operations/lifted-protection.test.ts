@@ -13,7 +13,7 @@ test("an apply that lifts a protection ends with 7 while a delete and a publish 
   expect(await apply()).toMatchObject({
     code: 7,
     stdout: expect.stringContaining("[deletes-excluded]"),
-    stderr: expect.stringContaining("note: 1 draft has changes that wait for the next plan; run apply again"),
+    stderr: expect.stringContaining("note: 1 draft has changes that wait; run apply again"),
   });
   expect(sandbox.state().products).toEqual([]);
   expect((await apply()).code).toBe(0);

@@ -150,6 +150,52 @@ describe("saved plan", () => {
     expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
     expect(await writing(() => apply("plan.json"))).toEqual([]);
   });
+
+  test("settles the new file of a replace that was killed, and detaches the old one in the next run", async () => {
+    await apply();
+    await folder.write({ "files/a.blend": "two" });
+    await save();
+    await killAt("/api/drafts/2/product_files");
+    const settling = await writing(async () => {
+      expect(await apply("plan.json")).toMatchObject({
+        code: 7,
+        stderr: expect.stringContaining("note: 1 draft has changes that wait; apply the plan again"),
+      });
+    });
+    expect(settling).toEqual([expect.stringMatching(/^PATCH /)]);
+    const rest = await writing(async () => {
+      expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    });
+    expect(rest).toEqual([expect.stringMatching(/^DELETE /)]);
+    expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+  });
+
+  test("leaves what follows from a file in doubt to the next plan", async () => {
+    const list = (entries: string, more = "") => `draft: 1\nproduct_files: [${entries}]\n${more}`;
+    await folder.write({
+      "manifests/a.yaml": list("{ file_id: 11 }, { file_id: 12 }"),
+      "manifests/c.yaml": "duplicates: []\n",
+    });
+    proxy.choose = ({ method, path }) =>
+      method === "POST" && path.endsWith("/product_files")
+        ? { type: "answer-lost" }
+        : path.endsWith("/12")
+          ? { type: "lost" }
+          : undefined;
+    expect((await apply()).code).toBe(4);
+    proxy.choose = () => undefined;
+    await folder.write({ "manifests/a.yaml": list("{ file_id: 11 }", "publish: true\n") });
+    await save();
+    for (let run = 1; run <= 2; run += 1) {
+      expect(await apply("plan.json")).toMatchObject({
+        code: 7,
+        stderr: expect.stringContaining("make a new plan and apply it"),
+      });
+    }
+    expect(published()).toBe(0);
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(sandbox.state().attachments.map(({ fileId }) => fileId)).not.toContain(12);
+  });
 });
 
 /** Kills an apply of the plan after a call to this path has taken effect and before its response arrives. */
@@ -279,29 +325,17 @@ describe("stale saved plan", () => {
     });
   });
 
-  test("is refused once a file in doubt that it does not ask for turns out to be attached", async () => {
+  test("is refused after a person has settled one of its files", async () => {
     await declare();
     expect(await apply()).toMatchObject({ code: 0 });
-    await declare("{ file_id: 12 }");
-    proxy.choose = ({ method, path }) =>
-      method === "POST" && path.endsWith("/product_files")
-        ? { type: "answer-lost" }
-        : path.endsWith("/12")
-          ? { type: "lost" }
-          : undefined;
-    expect((await apply()).code).toBe(4);
-    proxy.choose = () => undefined;
-    await declare();
-    const manifest = await folder.read("manifests/a.yaml");
-    await folder.write({ "manifests/a.yaml": `${manifest}publish: true\n` });
-    await save();
-    expect(await apply("plan.json")).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining("[attached-after-all]"),
+    await folder.write({
+      "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11, renderer: vray }]\n",
     });
+    await save();
+    proxy.choose = ({ method }) => (method === "PATCH" ? { type: "answer-lost" } : undefined);
+    expect(await apply("plan.json")).toMatchObject({ code: 4 });
+    proxy.choose = () => undefined;
+    expect(await run("resolve", "drafts/1/product_files/11", "--done")).toMatchObject({ code: 0 });
     await refused();
-    expect(published()).toBe(0);
-    expect(await apply()).toMatchObject({ code: 0 });
-    expect(sandbox.state().attachments.map(({ fileId }) => fileId)).not.toContain(12);
   });
 });

@@ -25,7 +25,7 @@ test("a draft is published only after the changed file, whose attachment was in 
   await folder.write({ "a.glb": "second" });
   const settled = await apply();
   expect(settled).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-doubt]") });
-  expect(settled.stderr).toContain("note: 1 draft has changes that wait for the next plan; run apply again");
+  expect(settled.stderr).toContain("note: 1 draft has changes that wait; run apply again");
   expect([attached(), products()]).toEqual([0, 0]);
   expect((await apply()).code).toBe(0);
   expect([attached(), products()]).toEqual([1, 1]);

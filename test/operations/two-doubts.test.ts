@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
 const { sandbox, proxy, folder, confirmLedger, run, apply } = useWorkspace({
@@ -26,41 +26,17 @@ async function loseAttachment() {
   expect((await apply()).code).toBe(4);
 }
 
-describe("two attachments in doubt of one entry", () => {
-  let first: number;
-
-  beforeEach(async () => {
-    await loseAttachment();
-    first = files().find((id) => id !== 1) ?? 0;
-    // The file in doubt gets an entry of its own for a while, and the source another content.
-    await folder.write({ "a.glb": "second", ...manifest(`{ file_id: ${first} }`) });
-    expect((await apply()).code).toBe(4);
-    await folder.write(manifest());
-    proxy.choose = () => undefined;
-  });
-
-  test("are both settled before the draft is published", async () => {
-    const plan = (await run("plan")).stdout;
-    expect(plan).toContain(`? product_files/${first}`);
-    expect(plan).toContain("? product_files/source:a.glb");
-    expect(await apply()).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(`drafts/1/product_files/${first} is attached after all`),
-    });
-    expect(sandbox.state().products).toEqual([]);
-    expect((await apply()).code).toBe(0);
-    expect(files()).not.toContain(first);
-    expect(sandbox.state().products).toHaveLength(1);
-  });
-
-  test("are resolved one by one", async () => {
-    await expect.poll(async () => (await run("resolve", entry, "--done")).code).toBe(0);
-    expect((await run("plan")).stdout).toContain("1 in doubt");
-    expect((await run("resolve", `drafts/1/product_files/${first}`, "--done")).code).toBe(0);
-    expect((await apply()).code).toBe(0);
-    expect(files()).not.toContain(first);
-    expect(sandbox.state().products).toHaveLength(1);
-  });
+test("a file in doubt whose entry has changed since is settled before anything else of its draft", async () => {
+  await loseAttachment();
+  const first = files().find((id) => id !== 1);
+  await folder.write({ "a.glb": "second", ...manifest(`{ file_id: ${first} }`) });
+  proxy.choose = () => undefined;
+  proxy.seen.length = 0;
+  expect((await apply()).code).toBe(7);
+  expect(proxy.seen).toEqual([`PATCH /api/drafts/1/product_files/${first}`]);
+  expect((await apply()).code).toBe(0);
+  expect(files().sort()).toEqual([1, first, expect.any(Number)]);
+  expect(sandbox.state().products).toHaveLength(1);
 });
 
 test("import refuses another file for an entry whose attachment is in doubt", async () => {
@@ -72,7 +48,7 @@ test("import refuses another file for an entry whose attachment is in doubt", as
   });
 });
 
-test("resolve accepts the entry at which the plan shows a file in doubt", async () => {
+test("resolve accepts the entry that has a file in doubt by now", async () => {
   await loseAttachment();
   proxy.choose = () => undefined;
   const { uploads } = JSON.parse((await run("state", "export")).stdout);
@@ -80,8 +56,8 @@ test("resolve accepts the entry at which the plan shows a file in doubt", async 
   await folder.write({
     "manifests/a.yaml": `draft: 1\nproduct_files: [{ upload_id: ${id} }, { file_id: 1 }]\n`,
   });
-  const shown = `drafts/1/product_files/upload_id:${id}`;
-  expect((await run("plan")).stdout).toContain(`? product_files/upload_id:${id}`);
-  expect(await run("resolve", shown, "--done")).toMatchObject({ code: 0 });
+  const named = `drafts/1/product_files/upload_id:${id}`;
+  expect((await run("plan")).stdout).toContain("? product_files/source:a.glb");
+  expect(await run("resolve", named, "--done")).toMatchObject({ code: 0 });
   expect((await run("plan")).stdout).not.toContain("in doubt");
 });

@@ -5,7 +5,7 @@ import { loadManifests } from "../../src/manifest/load-manifests.ts";
 import { parseAddress } from "../../src/model/address.ts";
 import type { Desired } from "../../src/model/desired.ts";
 import type { Observation, Observed } from "../../src/model/observed.ts";
-import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
+import type { OperationIntent, Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
 import { pickAttributes } from "../../src/model/resource.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
 import { checkSafety } from "../../src/plan/safety.ts";
@@ -87,11 +87,18 @@ function recordedOf({ recorded }: Scenario): Recorded {
       kind,
       method: kind === "update" ? "PATCH" : "POST",
       path: "/api/…",
-      intent: {},
+      intent: intentOf(address),
       startedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
       detail: "the connection was reset",
     })),
   });
+}
+
+/** What was sent: a file has no attributes. */
+function intentOf(text: string): OperationIntent {
+  const address = parseAddress(text);
+  if (address?.type !== "attachment" || address.ref.by !== "file_id") return {};
+  return { draftId: address.draftId, fileKind: address.kind, fileId: address.ref.fileId, attributes: {} };
 }
 
 function attachmentOf(text: string, entry: Scenario["recorded"]["attachments"][string]): RecordedAttachment {

@@ -75,7 +75,9 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
     const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
     isUnproven = !(await checkProduct(workspace, resolution.productId, draftId));
   }
-  await recordEdit(ledger, command, effects, { runId: operation.runId });
+  // A saved plan goes on after its own publication; what follows from a file settled by a person is for a new plan.
+  const { runId } = operation;
+  await recordEdit(ledger, command, effects, targetOf(operation) === undefined ? { runId } : {});
   cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
@@ -96,7 +98,7 @@ async function addressIn(given: string, { doubts, recorded, workspace }: InDoubt
   if (/[*?]/.test(given) || doubts.has(address)) return address;
   const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
   const ofDraft = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
-  // The plan shows an attachment in doubt at the entry that names its file by now.
+  // The plan shows a file in doubt at the entry that names it by now.
   const file = (await fileNamedAt(address, { recorded, workspace })) ?? address;
   const isOfFile = (operation: RecordedOperation) => {
     const target = targetOf(operation);

@@ -48,8 +48,8 @@ export function parseProductId(text: string): number {
 }
 
 /**
- * Changes the ledger in a run without calls: the history shows who did it, and when. `runId`: of the run that the edit completes,
- * so that its plan can continue.
+ * Changes the ledger in a run without calls: the history shows who did it, and when. Saved plans about it become stale, but for
+ * the one of the run with this `runId`.
  */
 export async function recordEdit(
   ledger: Ledger,

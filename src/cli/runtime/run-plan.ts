@@ -141,7 +141,7 @@ export async function applyConsented(
   if (isNothing(plan)) {
     await confirm();
     return {
-      exit: plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done,
+      exit: plan.changes.length > 0 ? exitCode.inDoubt : exitCodeOfDone(plan),
       warnings: consent.warnings,
     };
   }
@@ -191,13 +191,13 @@ export async function runPlan(workspace: Workspace, options: RunPlanOptions): Pr
   });
 }
 
-/** Notes that a run left changes to the next one, which its plan could not know of yet. */
-export function reportWaiting({ terminal }: Cli, plan: Plan): void {
+/** Notes that a run left changes to the next one, and how to get there. */
+export function reportWaiting({ terminal }: Cli, plan: Plan, next: string): void {
   const waiting = waitingDrafts(plan);
   const [first] = waiting;
   if (first === undefined) return;
   const drafts = `${plural(waiting.length, "draft")} ${waiting.length === 1 ? "has" : "have"}`;
-  const text = `note: ${drafts} changes that wait for the next plan; run apply again\n`;
+  const text = `note: ${drafts} changes that wait; ${next}\n`;
   terminal.log({ level: "info", text, code: first.code });
 }
 
@@ -230,6 +230,10 @@ export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
   const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
   if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;
-  if (stopped === undefined) return waitingDrafts(plan).length > 0 ? exitCode.deferred : exitCode.done;
+  if (stopped === undefined) return exitCodeOfDone(plan);
   return isTooFewCalls(result) ? exitCode.error : exitCode.deferred;
+}
+
+function exitCodeOfDone(plan: Plan): ExitCode {
+  return waitingDrafts(plan).length > 0 ? exitCode.deferred : exitCode.done;
 }

@@ -27,8 +27,9 @@ export const binary: Survivor = {
   sharesBound: true,
   async apply(life) {
     const { code, stdout, stderr } = await run(life, [...applying, "--json"]);
-    if (code !== 0 && code !== 4) throw new Error(`apply ended with ${code}: ${stdout}${stderr}`);
-    return code === 0 ? "done" : "in-doubt";
+    if (code !== 0 && code !== 4 && code !== 7)
+      throw new Error(`apply ended with ${code}: ${stdout}${stderr}`);
+    return code === 0 ? "done" : code === 7 ? "waits" : "in-doubt";
   },
   async resolve(life, address, productId) {
     const outcome = productId === undefined ? ["--not-done"] : ["--product-id", String(productId)];

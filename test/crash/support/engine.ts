@@ -6,6 +6,7 @@ import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
+import { waitingDrafts } from "../../../src/plan/safety.ts";
 import { openService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import { complete } from "../../support/complete.ts";
@@ -99,7 +100,7 @@ async function planFor(life: Life, ledger: StateStore): Promise<Plan> {
   });
 }
 
-async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Promise<"done" | "in-doubt"> {
+async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal) {
   const plan = await planFor(life, ledger);
   const profile = profileFor(life.url);
   const options = { baseUrl: life.url, apiKey: key, rate, concurrency: 1, timeoutMs: 5000, profile };
@@ -116,7 +117,8 @@ async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Pro
       concurrency: 1,
       command: "apply",
     });
-    return totals.in_doubt > 0 ? "in-doubt" : "done";
+    if (totals.in_doubt > 0) return "in-doubt";
+    return waitingDrafts(plan).length > 0 ? "waits" : "done";
   } finally {
     await service.close();
   }

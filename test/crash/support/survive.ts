@@ -14,8 +14,8 @@ export interface Verdict {
 export interface Survivor {
   /** Whether both runs share a rate bound in the ledger. */
   readonly sharesBound: boolean;
-  /** Applies, and returns the reported result. */
-  apply(life: Life): Promise<"done" | "in-doubt">;
+  /** Applies, and returns the reported result; `waits` when changes are left to the next plan. */
+  apply(life: Life): Promise<"done" | "waits" | "in-doubt">;
   /** Resolves a call in doubt. */
   resolve(life: Life, address: string, productId: number | undefined): Promise<void>;
   /** The remaining changes: action and address. */
@@ -29,7 +29,8 @@ export async function survive(world: CrashWorld, life: Life, by: Survivor): Prom
   const killed = life.arrivals.splice(0);
   world.proxy.arm(life.sandbox.port);
 
-  const reported = await by.apply(life);
+  const settled = await by.apply(life);
+  const reported = settled === "waits" ? await by.apply(life) : settled;
   const rerun = life.arrivals.splice(0);
   const inDoubt = await inDoubtOf(life);
   const resolutions = inDoubt.map((address) => ({ address, productId: productOf(life, address) }));

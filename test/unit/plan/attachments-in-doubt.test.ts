@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   desiredWith,
   draftWith,
@@ -24,71 +24,37 @@ const desired = (...entries: (typeof byId)[]) =>
   desiredWith({ drafts: [draftWith(1, { attachments: entries })] });
 const recorded = recordedWith({ uploads: [upload], inDoubt: [attach] });
 
-test("settles an attach in doubt at the entry that now declares its file, and plans no other write", () => {
-  const settled = ["in_doubt outcome_unknown drafts/1/product_files/10"];
-  expect(lines(desired(byId), recordedWith({ attachments, inDoubt: [attach] }))).toEqual(settled);
-  expect(lines(desired(byId), recordedWith({ inDoubt: [attach] }))).toEqual(settled);
+const settled = `in_doubt outcome_unknown ${attach.address}`;
+
+test.each([
+  ["is declared as it was sent", desired(byUpload)],
+  ["is declared by its id", desired(byId)],
+  ["is declared by two entries", desired(byUpload, byId)],
+  ["is not declared", desired()],
+])("settles the attach in doubt of a file that %s, and plans no other write to its list", (_name, wanted) => {
+  expect(lines(wanted, recorded)).toEqual([settled]);
+  expect(lines(wanted, recordedWith({ attachments, inDoubt: [attach] }))).toEqual([settled]);
 });
 
-test("settles an attach in doubt at the first of two entries that declare its file", () => {
-  expect(lines(desired(byUpload, byId), recorded)).toEqual([
-    "in_doubt outcome_unknown drafts/1/product_files/10",
+test("compares an attach in doubt as if it had taken effect as sent", () => {
+  const sent = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, { renderer: "b" });
+  const asSent = planOf(desired(sent), recorded);
+  expect(asSent).toMatchObject({ summary: { in_doubt: 1 }, diagnostics: [] });
+  expect(asSent.changes[0]).toMatchObject({ after: { file_id: 10, renderer: "b" } });
+  expect(asSent.changes[0]).not.toHaveProperty("check_only");
+  const other = planOf(desired(byUpload), recorded);
+  expect(other.changes).toMatchObject([{ after: { file_id: 10, renderer: "b" }, check_only: true }]);
+  expect(other.diagnostics).toMatchObject([
+    { code: "waits-for-doubt", message: expect.stringContaining("1 change waits until") },
   ]);
 });
 
-test("settles an attach in doubt at its own address when its entry still declares the file", () => {
-  expect(lines(desired(byUpload), recorded)).toEqual([`in_doubt outcome_unknown ${attach.address}`]);
-});
-
-describe("two attachments in doubt at one address", () => {
+test("shows two attachments in doubt at one address, the earlier one at the path of its file", () => {
   const later = doubt({ ...attach, id: "op-2", intent: { ...file, fileId: 11 }, startedAt: 5 });
-  const inDoubt = [attach, later];
-  const source = {
-    id: "op-2",
-    address: "drafts/1/product_files/source:a.glb",
-    kind: "attach",
-    startedAt: 5,
-  } as const;
-
-  test("are both settled, the earlier one at the path of its file", () => {
-    const both = [
-      `in_doubt outcome_unknown drafts/1/product_files/10`,
-      `in_doubt outcome_unknown ${attach.address}`,
-    ];
-    expect(lines(desired(byUpload), recordedWith({ inDoubt }))).toEqual(both);
-    expect(lines(desired(), recordedWith({ inDoubt: [later, attach] }))).toEqual(both);
-  });
-
-  test("are settled at the entries that name their files", () => {
-    const attachOfSource = doubt({ ...attach, ...source, id: "op-1", startedAt: 0 });
-    const attachAgain = doubt({ ...source, intent: { ...file, fileId: 11 } });
-    expect(
-      lines(desired(byUpload), recordedWith({ uploads: [upload], inDoubt: [attachOfSource, attachAgain] })),
-    ).toEqual([`in_doubt outcome_unknown ${source.address}`, `in_doubt outcome_unknown ${attach.address}`]);
-  });
+  const both = [`in_doubt outcome_unknown drafts/1/product_files/10`, settled];
+  expect(lines(desired(byUpload), recordedWith({ inDoubt: [attach, later] }))).toEqual(both);
+  expect(lines(desired(), recordedWith({ inDoubt: [later, attach] }))).toEqual(both);
 });
-
-test.each([
-  { replaces: 10, completes: true },
-  { replaces: undefined, completes: false },
-])(
-  "the file at an address in doubt is the rest of a replacement by $replaces alone",
-  ({ replaces, completes }) => {
-    const recordedThere = recordedFile(1, 10, { address: attach.address });
-    const intent = { ...file, fileId: 12, ...(replaces === undefined ? {} : { replaces }) };
-    const plan = planOf(
-      desired(byUpload),
-      recordedWith({
-        uploads: [{ ...upload, fileId: 12 }],
-        attachments: [recordedThere],
-        inDoubt: [doubt({ ...attach, intent })],
-      }),
-    );
-    const removal = plan.changes.find(({ action }) => action === "delete");
-    expect(removal).toMatchObject({ address: "drafts/1/product_files/10" });
-    expect(removal && "completes_replace" in removal).toBe(completes);
-  },
-);
 
 test("an update names no recorded value that a lost update may have changed", () => {
   const update = doubt({
@@ -127,6 +93,18 @@ test("an update in doubt of a list that is left out is sent again with the same 
   const known = [recordedFile(1, 10, { attributes: { renderer: "a", file_format: "x" } })];
   const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
   const [change] = planOf(leftOut, recordedWith({ attachments: known, inDoubt: [update] })).changes;
-  expect(change).toMatchObject({ action: "in_doubt", undeclared: "left_out" });
+  expect(change).toMatchObject({ action: "in_doubt", check_only: true });
   expect(change?.after).toEqual({ file_id: 10, renderer: "b" });
+});
+
+test("a detach in doubt of a list that is left out is checked, and no attribute is set", () => {
+  const detach = doubt({
+    kind: "detach",
+    address: "drafts/1/product_files/10",
+    intent: { ...file, fileId: 10 },
+  });
+  const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
+  const [change] = planOf(leftOut, recordedWith({ attachments, inDoubt: [detach] })).changes;
+  expect(change).toMatchObject({ action: "in_doubt", after: { file_id: 10 }, check_only: true });
+  expect(change?.after).not.toHaveProperty("renderer");
 });

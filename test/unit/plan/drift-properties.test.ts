@@ -39,15 +39,24 @@ const attributes: fc.Arbitrary<Attributes> = fc.record(
 );
 
 const recordedFiles = fc.array(
-  fc.tuple(draftId, fileId, attributes, fc.option(fc.tuple(source, content), { nil: undefined })).map(
-    ([draft, file, values, of]): LedgerEffect => ({
-      type: "attached",
-      attachment: recordedFile(draft, file, {
-        attributes: values,
-        ...(of && { address: `drafts/${draft}/product_files/source:${of[0]}`, sha256: of[1] }),
+  fc
+    .tuple(
+      draftId,
+      fileId,
+      attributes,
+      fc.option(fc.tuple(source, content), { nil: undefined }),
+      fc.option(fileId, { nil: undefined }),
+    )
+    .map(
+      ([draft, file, values, of, replaces]): LedgerEffect => ({
+        type: "attached",
+        attachment: recordedFile(draft, file, {
+          attributes: values,
+          ...(of && { address: `drafts/${draft}/product_files/source:${of[0]}`, sha256: of[1] }),
+        }),
+        ...(replaces === undefined || replaces === file ? {} : { replaces }),
       }),
-    }),
-  ),
+    ),
   { maxLength: 6 },
 );
 
@@ -236,6 +245,23 @@ describe("applyDrift", () => {
   test("returns the same object when there is no drift", () => {
     const recorded = recordedWith({ attachments: [previous] });
     expect(applyDrift(recorded, [])).toBe(recorded);
+  });
+
+  test("a file is no half of a replacement when the one that took its place is gone", () => {
+    const { address } = previous;
+    const successor = recordedFile(1, 2, { address, sha256: "s2" });
+    const half = { ...previous, address: "drafts/1/product_files/1", replacedBy: 2 };
+    const gone: Drift = {
+      address,
+      type: "gone",
+      before: { file_id: 2, source: "a", sha256: "s2" },
+      after: null,
+      attributes: [],
+      confirmed: null,
+      observed_at: new Date(observedAt).toISOString(),
+    };
+    const { attachments } = applyDrift(recordedWith({ attachments: [half, successor] }), [gone]);
+    expect(attachments).toEqual([{ ...previous, address: "drafts/1/product_files/1" }]);
   });
 
   test("moves an address to the found file, and the previous file is detached by its id", () => {

@@ -127,30 +127,23 @@ describe("attachments", () => {
 
   describe("a new content whose attach is in doubt", () => {
     const old = recordedFile(1, 10, { address: source, sha256: "old" });
-    const attach = doubt({ address: source, kind: "attach", intent: { fileId: 11, sha256: "new" } });
+    const intent = { draftId: 1, fileKind: "product_files", fileId: 11, sha256: "new" } as const;
+    const attach = doubt({ address: source, kind: "attach", intent });
     const recorded = recordedWith({ attachments: [old], inDoubt: [attach] });
     const settling = `in_doubt outcome_unknown ${source}`;
-    const planned = (content: string, ...others: ReturnType<typeof wantedFile>[]) =>
+    const planned = (content: string) =>
       lines(
         desiredWith({
-          drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", content), ...others], publish })],
+          drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", content)], publish })],
         }),
         recorded,
       );
 
-    test("is settled before the previous file is detached and the draft is published", () => {
-      expect(planned("new")).toEqual([
-        "publish not_published drafts/1/product [revision]",
-        "delete content_changed drafts/1/product_files/10",
-        settling,
-      ]);
-    });
-
-    test("keeps the previous file when the content changed again, or when the file is declared by its id", () => {
-      expect(planned("newer")).toEqual([settling]);
-      expect(planned("new", wantedFile(1, 10))).not.toContain(
-        "delete content_changed drafts/1/product_files/10",
-      );
+    test.each([
+      ["is declared", planned("new")],
+      ["has changed again", planned("newer")],
+    ])("is only settled when it %s", (_name, changes) => {
+      expect(changes).toEqual([settling]);
     });
   });
 
@@ -255,7 +248,13 @@ describe("attachments", () => {
       const attach = doubt({
         address: source,
         kind: "attach",
-        intent: { fileId: 11, sha256: "new", attributes: { file_format: "glb", renderer: "vray" } },
+        intent: {
+          draftId: 1,
+          fileKind: "product_files",
+          fileId: 11,
+          sha256: "new",
+          attributes: { file_format: "glb", renderer: "vray" },
+        },
       });
       const plan = planOf(desired("new"), recordedWith({ attachments: [old], inDoubt: [attach] }));
       expect(plan.changes.find(({ address }) => address === source)?.after).toMatchObject({

@@ -227,26 +227,43 @@ describe("a draft with an attach in doubt", () => {
     },
   );
 
-  test.each([
-    ["removed", []],
-    ["renamed", [wantedSource(1, "d.glb", "old")]],
-  ])("defers other changes if its entry was %s and an earlier file has its address", (_name, attachments) => {
+  test("counts the changes that wait until it is settled, whatever its draft still needs", () => {
     const earlier = recordedFile(1, 2, { address, sha256: "first" });
-    const plan = planOf(
-      desiredWith({ drafts: [draftWith(1, { attachments })] }),
-      recordedWith({ attachments: [earlier], inDoubt: [attach] }),
-    );
-    expect(plan.changes.map(({ action }) => action)).toContain("in_doubt");
+    const drafts = [draftWith(1, { attachments: [wantedSource(1, "d.glb", "new")] })];
+    const plan = planOf(desiredWith({ drafts }), recordedWith({ attachments: [earlier], inDoubt: [attach] }));
+    expect(plan.changes.map(({ action }) => action)).toEqual(["in_doubt"]);
     expect(plan.diagnostics).toMatchObject([
-      { code: "waits-for-doubt", message: expect.stringMatching(/^draft 1: further changes may wait until/) },
+      {
+        code: "waits-for-doubt",
+        message: `draft 1: 3 changes wait until ${address} is no longer in doubt`,
+      },
     ]);
   });
 
-  test("has all other changes in the same plan if its entry has the sent values", () => {
-    const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
+  test("is published in the same plan if its files are as desired once it is settled as sent", () => {
+    const attachments = [wantedSource(1, "c.glb", "old"), wantedSource(1, "a.glb", "new")];
+    const drafts = [draftWith(1, { attachments, publish })];
     const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
-    expect(plan.summary).toEqual({ in_doubt: 1, delete: 1, publish: 1, duplicate: 1 });
+    expect(plan.summary).toEqual({ in_doubt: 1, publish: 1, duplicate: 1, noop: 1 });
     expect(plan.diagnostics).toEqual([]);
+  });
+
+  test.each([
+    ["attached", [wantedSource(1, "a.glb", "new"), wantedSource(1, "b.glb", "new")], "create"],
+    ["updated", [wantedSource(1, "a.glb", "new", { renderer: "vray" })], "update"],
+  ])("is published in the same plan when another file is only %s", (_name, others, action) => {
+    const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old"), ...others], publish })];
+    const plan = planOf(desiredWith({ drafts }), recorded);
+    expect(new Set(plan.changes.map((change) => change.action))).toEqual(
+      new Set(["in_doubt", action, "publish"]),
+    );
+    expect(plan.diagnostics).toEqual([]);
+  });
+
+  test("keeps its other changes for the next plan when only these are targeted", () => {
+    const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
+    const plan = planOf(desiredWith({ drafts }), recorded, { targets: [a.address] });
+    expect(plan.changes).toEqual([]);
   });
 });
 

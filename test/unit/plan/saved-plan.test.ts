@@ -35,7 +35,13 @@ const recorded = recordedWith({
       provenance: { by: "post", at: 0 },
     },
   ],
-  inDoubt: [doubt({ address: "drafts/1/product_files/8", kind: "attach" })],
+  inDoubt: [
+    doubt({
+      address: "drafts/2/product_files/8",
+      kind: "attach",
+      intent: { draftId: 2, fileKind: "product_files", fileId: 8 },
+    }),
+  ],
 });
 
 const desired = desiredWith({
@@ -47,11 +53,11 @@ const desired = desiredWith({
         wantedFile(1, 2, { renderer: "b" }),
         wantedSource(1, "r", "new"),
         wantedSource(1, "n", "moved"),
-        wantedFile(1, 8),
         wantedFile(1, 9),
       ],
       publish: { revision: 2, position: 1 },
     }),
+    draftWith(2, { attachments: [wantedFile(2, 8)] }),
   ],
   duplicates: [{ name: "new", product: { by: "draft", draftId: 1 }, file: "a.yaml", position: 1 }],
 });
@@ -182,7 +188,7 @@ describe("a saved plan", () => {
     { name: "the same ledger and service", base: {}, code: "none" },
     { name: "a different serial", base: { recorded: { ...recorded, serial: 8 } }, code: "none" },
     { name: "a ledger that changed its draft", base: { recorded: changed("drafts/1") }, code: "plan-stale" },
-    { name: "a ledger that changed another draft", base: { recorded: changed("drafts/2") }, code: "none" },
+    { name: "a ledger that changed another draft", base: { recorded: changed("drafts/3") }, code: "none" },
     { name: "a ledger with another call in doubt", base: { recorded: inDoubt }, code: "plan-stale" },
     {
       name: "a different ledger",

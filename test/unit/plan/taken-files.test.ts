@@ -95,19 +95,9 @@ describe("the old file of a changed source that another entry names", () => {
   });
 
   test("stays attached while the attach of the new content is in doubt", () => {
-    const attach = doubt({ address: source, kind: "attach", intent: { fileId: 11, sha256: "new" } });
-    expect(lines(desired(changed, byUploadId), holding({ inDoubt: [attach] }))).toEqual([
-      `in_doubt outcome_unknown ${source}`,
-      `adopt renamed ${list}/upload_id:u10`,
-    ]);
-  });
-
-  test("stays attached while its attach at the other entry is in doubt", () => {
-    const attach = doubt({ address: `${list}/upload_id:u10`, kind: "attach", intent: { fileId: 10 } });
-    const settling = `in_doubt outcome_unknown ${list}/upload_id:u10`;
-    const recorded = holding({ inDoubt: [attach] });
-    expect(lines(desired(changed, byUploadId), recorded)).toEqual([created, settling]);
-    expect(lines(desired(byUploadId), recorded)).toEqual([settling]);
+    const intent = { draftId: 1, fileKind: "product_files", fileId: 11, sha256: "new" } as const;
+    const recorded = holding({ inDoubt: [doubt({ address: source, kind: "attach", intent })] });
+    expect(lines(desired(changed, byUploadId), recorded)).toEqual([`in_doubt outcome_unknown ${source}`]);
   });
 });
 

@@ -67,7 +67,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
     read: same,
     cells: [
       ["a recorded file", {}, ["rerecorded"]],
-      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["attached", "settled attach done"]],
+      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["settled attach done", "attached"]],
       [
         "an update in doubt to the observed value",
         { doubts: [updateTo({ renderer: "arnold" })] },
@@ -90,7 +90,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
       ["a recorded file", {}, ["drift changed renderer", "refreshed"]],
       ["a recorded, undeclared file", { wanted: null }, ["drift changed renderer", "refreshed"]],
       ["a recorded file whose attribute is not managed", { wanted: { file_format: "fbx" } }, ["rerecorded"]],
-      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["attached", "settled attach done"]],
+      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["settled attach done", "attached"]],
       [
         "an update in doubt to the observed value",
         { doubts: [updateTo({ renderer: "vray" })] },
@@ -194,7 +194,7 @@ describe("a response without attributes", () => {
       "settled detach not_sent",
     ]);
     const { confirmations } = driftOf(silent, { isRecorded: false, doubts: [attach] });
-    expect(confirmations[0]).toMatchObject({ type: "attached", attachment: { attributes: {} } });
+    expect(confirmations.at(-1)).toMatchObject({ type: "attached", attachment: { attributes: {} } });
   });
 
   test("leaves the attributes of a found file unknown, so that all are sent", () => {
@@ -316,4 +316,20 @@ test("a changed file whose address a settled attachment takes is reported at its
   });
   expect(drift).toMatchObject([{ type: "changed", address }]);
   expect(confirmations).toContainEqual(expect.objectContaining({ type: "attached", replaces: 7 }));
+});
+
+test("a file that is confirmed at its address gives it up to a settled attachment afterwards", () => {
+  const place = "drafts/1/product_files/source:a.glb";
+  const found = doubtOf("attach", [1, 6], { address: place, intent: { ...attach.intent, fileId: 6 } });
+  const { confirmations } = detectDrift({
+    observations: [observationOf(present({}), 6), observationOf(present({}))],
+    desired: desiredWith({ drafts: [draftWith(1)] }),
+    recorded: recordedWith({ attachments: [{ ...record, address: place }], inDoubt: [found] }),
+    settleDelayMs,
+  });
+  expect(confirmations).toMatchObject([
+    { type: "settled" },
+    { type: "rerecorded", attachment: { address: place, fileId: 7 } },
+    { type: "attached", attachment: { address: place, fileId: 6 } },
+  ]);
 });
