@@ -8,17 +8,38 @@ import type { Attributes } from "../../../src/model/resource.ts";
  * rename nothing: `create drafts/1/product_files/11`, sorted. Independent of the planner, which is compared with it.
  */
 export function expectedChanges(desired: Desired, recorded: Recorded): string[] {
+  const assumed = assumeAttached(recorded);
   const changes = new Map<string, string>([
-    ...attachmentChanges(desired, recorded),
+    ...attachmentChanges(desired, assumed),
     ...draftChanges(desired, recorded),
     ...duplicateChanges(desired, recorded),
   ]);
+  const open = new Set<string>();
   for (const { kind, address } of recorded.inDoubt) {
-    if (/^(attach|publish|duplicate)$/.test(kind)) changes.set(address, "in_doubt");
+    if (!/^(attach|publish|duplicate)$/.test(kind)) continue;
+    if (kind === "attach" && changes.has(address)) open.add(headOf(address));
+    changes.set(address, "in_doubt");
   }
   excludeProtected(changes, desired, recorded);
-  deferForDoubts(changes, desired, recorded);
+  deferForDoubts(changes, open);
   return [...changes].map(([address, action]) => `${action} ${address}`).sort();
+}
+
+/** What is recorded if every attachment in doubt took effect as it was sent. */
+function assumeAttached(recorded: Recorded): Recorded {
+  let { attachments, inDoubt } = recorded;
+  for (const { kind, address, intent, startedAt } of recorded.inDoubt) {
+    const { draftId, fileKind, fileId, attributes = {}, sha256 } = intent;
+    if (kind !== "attach" || draftId === undefined || fileKind === undefined || fileId === undefined)
+      continue;
+    const file = { draftId, kind: fileKind, fileId, address, attributes, ...(sha256 && { sha256 }) };
+    attachments = attachments
+      .filter((each) => byFileId(each) !== byFileId({ draftId, kind: fileKind, fileId }))
+      .map((each) => (each.address === address ? { ...each, address: byFileId(each) } : each));
+    attachments = [...attachments, { ...file, provenance: { by: "post", at: startedAt } }];
+    inDoubt = inDoubt.filter((each) => each.intent.draftId !== draftId || each.intent.fileId !== fileId);
+  }
+  return { ...recorded, attachments, inDoubt };
 }
 
 function attachmentChanges({ drafts }: Desired, recorded: Recorded): Map<string, string> {
@@ -32,7 +53,7 @@ function attachmentChanges({ drafts }: Desired, recorded: Recorded): Map<string,
     if (action !== undefined) changes.set(address, action);
     known.delete(address);
     if (taker === undefined) continue;
-    known.delete(taker.address ?? "");
+    known.delete(taker.address);
     if (record !== undefined) changes.set(byFileId(record), "delete");
   }
   for (const address of known.keys()) changes.set(address, "delete");
@@ -67,28 +88,27 @@ function duplicateChanges({ drafts, duplicates }: Desired, recorded: Recorded): 
   return changes;
 }
 
-/**
- * A file with the desired content that takes over the address of a desired source: attached under another
- * address or in doubt.
- */
+/** A file with the desired content that takes over the address of a desired source. */
 function takerOf(
   { address, content }: DesiredAttachment,
   record: RecordedAttachment | undefined,
-  { attachments, inDoubt }: Recorded,
-): { readonly address?: string; readonly fileId?: number } | undefined {
+  { attachments }: Recorded,
+): RecordedAttachment | undefined {
   if (content === undefined || record?.sha256 === content.sha256) return undefined;
-  const doubt = inDoubt.find((each) => each.kind === "attach" && each.address === formatAddress(address));
-  if (doubt !== undefined) return doubt.intent.sha256 === content.sha256 ? {} : undefined;
   return attachments.find(({ draftId, sha256 }) => draftId === address.draftId && sha256 === content.sha256);
 }
 
 /** A file that may have been detached is checked first. */
-function takingOf({ fileId }: { readonly fileId?: number }, { inDoubt }: Recorded): string {
+function takingOf({ fileId }: RecordedAttachment, { inDoubt }: Recorded): string {
   const isDetaching = inDoubt.some(({ kind, intent }) => kind === "detach" && intent.fileId === fileId);
   return isDetaching ? "in_doubt" : "adopt";
 }
 
-function byFileId({ draftId, kind, fileId }: RecordedAttachment): string {
+function byFileId({
+  draftId,
+  kind,
+  fileId,
+}: Pick<RecordedAttachment, "draftId" | "kind" | "fileId">): string {
   return `drafts/${draftId}/${kind}/${fileId}`;
 }
 
@@ -148,31 +168,26 @@ function excludeProtected(
 }
 
 /**
- * While an attachment is in doubt whose address has, or will have, another file, nothing of its draft is detached or
- * published, nor copied from that publish. The old file of a replacement is still detached.
+ * What else a draft with a file in doubt needs waits, and so do its publish and what copies that, unless all its files in
+ * doubt are wanted as they were sent, and only further files are attached or updated.
  */
-function deferForDoubts(changes: Map<string, string>, { drafts }: Desired, recorded: Recorded): void {
-  const files = drafts.flatMap(({ attachments }) => attachments);
-  const contents = new Map(files.map(({ address, content }) => [formatAddress(address), content?.sha256]));
-  const recordedAt = new Set(recorded.attachments.map(({ address }) => address));
-  const isOpen = ({ kind, address, intent }: Recorded["inDoubt"][number]) =>
-    kind === "attach" &&
-    (contents.has(address) ? contents.get(address) !== intent.sha256 : recordedAt.has(address));
-  const waiting = new Set(
-    recorded.inDoubt.filter(isOpen).map(({ address }) => address.split("/", 2).join("/")),
+function deferForDoubts(changes: Map<string, string>, open: ReadonlySet<string>): void {
+  const files = [...changes].filter(([address]) => /_files\//.test(address));
+  const doubtful = new Set(
+    files.filter(([, action]) => action === "in_doubt").map(([address]) => headOf(address)),
   );
-  const halves = new Set(
-    recorded.attachments.filter(({ replacedBy }) => replacedBy !== undefined).map(byFileId),
-  );
-  for (const [address, action] of [...changes]) {
-    if (!waiting.has(address.split("/", 2).join("/")) || halves.has(address)) continue;
-    if (!/^(delete|replace|publish)$/.test(action)) continue;
-    changes.delete(address);
-    if (
-      action === "publish" &&
-      address === "drafts/1/product" &&
-      changes.get("duplicates/of-draft") === "duplicate"
-    )
+  for (const head of doubtful) {
+    const own = files.filter(([address, action]) => headOf(address) === head && action !== "in_doubt");
+    if (!open.has(head) && own.every(([, action]) => /^(create|update)$/.test(action))) continue;
+    for (const [address] of own) changes.delete(address);
+    if (changes.get(`${head}/product`) !== "publish") continue;
+    changes.delete(`${head}/product`);
+    if (head === "drafts/1" && changes.get("duplicates/of-draft") === "duplicate")
       changes.delete("duplicates/of-draft");
   }
+}
+
+/** `drafts/1` of `drafts/1/product_files/11`. */
+function headOf(address: string): string {
+  return address.split("/", 2).join("/");
 }

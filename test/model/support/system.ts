@@ -10,7 +10,7 @@ import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Lease } from "../../../src/model/lock.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import type { Ledger } from "../../../src/model/ports.ts";
-import type { Recorded } from "../../../src/model/recorded.ts";
+import { type Recorded, targetOf } from "../../../src/model/recorded.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { checkSafety } from "../../../src/plan/safety.ts";
 import { assertFresh, formatPlanFile, parsePlanFile } from "../../../src/plan/saved-plan.ts";
@@ -193,7 +193,9 @@ export class System {
       return { type: held === (kind !== "detach") ? "done" : "not_done" } as const;
     };
     const lease = await this.#lock();
-    await this.store.record(resolutionOfAll([operation], truth(), this.clock.now()), operation.runId);
+    // A saved plan goes on after its own publish; what follows from a file is for a new one.
+    const runId = targetOf(operation) === undefined ? operation.runId : "resolve";
+    await this.store.record(resolutionOfAll([operation], truth(), this.clock.now()), runId);
     await lease.release();
     this.model.resolved(operation);
   }
