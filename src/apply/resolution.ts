@@ -70,11 +70,11 @@ function doneEffects(
   }
   switch (kind) {
     case "attach": {
-      const { sha256 } = operation.intent;
+      const { sha256, replaces } = operation.intent;
       const attributes = omitAttributes(operation.intent.attributes ?? {}, unknown);
       const digest = sha256 === undefined ? {} : { sha256 };
       const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
-      return [{ type: "attached", attachment }];
+      return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }];
     }
     case "detach":
       return [{ type: "detached", target: fileOf(operation) }];

@@ -1,4 +1,4 @@
-import { parseAddress } from "../model/address.ts";
+import { compareText, parseAddress } from "../model/address.ts";
 import { type Change, draftOf, isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
@@ -164,8 +164,10 @@ export function excludeUnprotected(all: Differences): Differences {
  */
 export function excludeUnsettled(all: Differences): Differences {
   const files = all.changes.filter(({ address }) => parseAddress(address)?.type === "attachment");
-  const doubts = files.filter(({ action }) => action === "in_doubt");
-  const first = new Map(doubts.toReversed().map((change) => [draftOf(change), change.address]));
+  const doubts = files
+    .filter(({ action }) => action === "in_doubt")
+    .sort((a, b) => compareText(b.address, a.address));
+  const first = new Map(doubts.map((change) => [draftOf(change), change.address]));
   const dependent = new Set(files.filter((change) => !isIndependent(change)).map(draftOf));
   const waiting = new Set<Change>(
     files.filter((change) => {

@@ -5,6 +5,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
 import { isInScope, parseScope } from "../model/scope.ts";
 import type { Differences } from "./differences.ts";
+import { waitingDrafts } from "./safety.ts";
 
 /**
  * Narrows a plan to addresses, or to everything below them (`drafts/48213` takes the whole draft). A target that
@@ -25,9 +26,16 @@ export function selectTargets(
   const unchanged = all.unchanged.filter(isChosen);
   const unmanaged = (all.unmanaged ?? []).filter(isChosen);
   const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged, ...unmanaged];
-  const diagnostics = all.diagnostics.filter(({ address }) => address === undefined || isChosen(address));
+  const waiting = new Set(waitingDrafts(all).flatMap(({ address = "" }) => draftIdOf(address) ?? []));
+  const isWaiting = (draftId: number) => waiting.has(draftId);
+  const waits = new Set([...drafts].filter(isWaiting).map((draftId) => `drafts/${draftId}`));
+  const diagnostics = all.diagnostics.filter(
+    ({ address }) => address === undefined || isChosen(address) || waits.has(address),
+  );
   const named = [...known, ...diagnostics.map((each) => each.address ?? "")];
-  const unknown = wished.filter((target) => !named.some(choiceOf([target]))).map(nothingThere);
+  const unknown = wished
+    .filter((target) => !named.some(choiceOf([target])) && !draftOfTarget(target).some(isWaiting))
+    .map(nothingThere);
   const chosen = new Set(changes);
   const leftOut = all.changes.filter((change) => !chosen.has(change));
   const split = [...splitPublications(changes, leftOut), ...orphanedDuplicates(changes, leftOut)];

@@ -29,6 +29,13 @@ test("an attachment that took effect is recorded without what a lost update may 
   ]);
 });
 
+test("the file that an attachment took the place of is the rest of a replacement", () => {
+  const { intent, ...attach } = operation("attach");
+  expect(
+    resolutionOfAll([{ ...attach, intent: { ...intent, replaces: 6 } }], { type: "done" }, 5),
+  ).toMatchObject([{ type: "attached", replaces: 6 }, { type: "settled" }]);
+});
+
 test("a detach that took effect is recorded, and settles what was sent about the file", () => {
   expect(resolutionOfAll([operation("detach"), operation("update")], { type: "done" }, 5)).toMatchObject([
     { type: "detached" },

@@ -265,6 +265,33 @@ describe("a draft with an attach in doubt", () => {
     const plan = planOf(desiredWith({ drafts }), recorded, { targets: [a.address] });
     expect(plan.changes).toEqual([]);
   });
+
+  test("has its warning, and no error, when only a change that waits is targeted", () => {
+    const drafts = [draftWith(1, { attachments: [wantedSource(1, "b.glb", "old")], publish })];
+    for (const target of ["drafts/1/product_files/source:b.glb", "drafts/1/product"]) {
+      const { diagnostics } = planOf(desiredWith({ drafts }), recorded, { targets: [target] });
+      expect(diagnostics).toMatchObject([{ code: "waits-for-doubt", address: "drafts/1" }]);
+    }
+  });
+
+  test("names the same file in doubt whatever their order in the ledger", () => {
+    const other = doubt({
+      ...attach,
+      id: "op-2",
+      address: "drafts/1/product_files/8",
+      intent: { ...intent, fileId: 8 },
+    });
+    const messages = [
+      [attach, other],
+      [other, attach],
+    ].map((inDoubt) =>
+      planOf(desiredWith({ drafts: [draftWith(1)] }), recordedWith({ inDoubt })).diagnostics.map(
+        ({ message }) => message,
+      ),
+    );
+    expect(messages[0]).toEqual([expect.stringContaining("until drafts/1/product_files/8 is")]);
+    expect(messages[1]).toEqual(messages[0]);
+  });
 });
 
 test("applies a new protection to targets within the draft", () => {
