@@ -215,14 +215,15 @@ class DraftRun {
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
     const fileId = plannedFile(change);
     const recorded = await this.#tools.recorded();
-    const { attachment, replaces } =
+    const { attachment, sent, replaces } =
       (fileId === undefined ? undefined : recorded.get(fileName(change, fileId))) ?? {};
     const { signal } = this.#halt;
+    const isKept = replaces !== undefined && this.#kept().has(fileName(change, replaces));
     return settleDoubt(this.#tools.context, {
       change,
       after,
-      known: attachment?.attributes ?? {},
-      replaces,
+      known: attachment?.attributes ?? sent ?? {},
+      replaces: isKept ? undefined : replaces,
       signal,
     });
   }

@@ -4,8 +4,7 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Provenance, Recorded, RecordedOperation } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
-import { type FileTarget, omitAttributes } from "../model/resource.ts";
-import { attributesSetBy } from "../model/unsettled.ts";
+import type { Attributes, FileTarget } from "../model/resource.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -29,30 +28,43 @@ export function resolutionOfAll(
   resolution: Resolution,
   now: number,
 ): readonly LedgerEffect[] {
-  const others = operations.filter(({ kind }) => kind !== operations[0]?.kind);
-  const unknown = attributesSetBy(others);
-  return operations.flatMap((operation) => {
-    const { id: operationId, kind } = operation;
-    if (resolution.type === "not_done" || kind !== operations[0]?.kind)
-      return [{ type: "settled", operationId, outcome: "not_sent" } as const];
-    const provenance: Provenance = { by: "operator", at: now };
-    return [
-      ...doneEffects(operation, resolution, { provenance, unknown }),
-      { type: "settled", operationId, outcome: "done" } as const,
-    ];
-  });
+  const isDone = ({ kind }: RecordedOperation) =>
+    resolution.type !== "not_done" && kind === operations[0]?.kind;
+  const others = operations.filter((operation) => !isDone(operation));
+  const provenance: Provenance = { by: "operator", at: now };
+  return [
+    // First: the record forgets what an update that is settled has set.
+    ...others.map(({ id }) => settled(id, "not_sent")),
+    ...operations.filter(isDone).flatMap((operation) => {
+      if (resolution.type === "not_done") return [];
+      const effects = doneEffects(operation, resolution, { provenance, others });
+      return [...effects, settled(operation.id, "done")];
+    }),
+  ];
+}
+
+function settled(operationId: string, outcome: "done" | "not_sent"): LedgerEffect {
+  return { type: "settled", operationId, outcome };
+}
+
+/** Attributes that no other operation has set to another value. */
+function certainAttributes(attributes: Attributes, others: readonly RecordedOperation[]): Attributes {
+  const sent = others.map(({ intent }) => new Map(Object.entries(intent.attributes ?? {})));
+  const isCertain = ([name, value]: [string, unknown]) =>
+    sent.every((each) => !each.has(name) || each.get(name) === value);
+  return Object.fromEntries(Object.entries(attributes).filter(isCertain));
 }
 
 interface DoneContext {
   readonly provenance: Provenance;
-  /** Names of attributes that a later call may have set. */
-  readonly unknown: ReadonlySet<string>;
+  /** Operations about the same file that may have set other values. */
+  readonly others: readonly RecordedOperation[];
 }
 
 function doneEffects(
   operation: RecordedOperation,
   resolution: Exclude<Resolution, { type: "not_done" }>,
-  { provenance, unknown }: DoneContext,
+  { provenance, others }: DoneContext,
 ): readonly LedgerEffect[] {
   const { address, kind } = operation;
   if (kind === "publish" || kind === "duplicate") {
@@ -71,7 +83,7 @@ function doneEffects(
   switch (kind) {
     case "attach": {
       const { sha256, replaces } = operation.intent;
-      const attributes = omitAttributes(operation.intent.attributes ?? {}, unknown);
+      const attributes = certainAttributes(operation.intent.attributes ?? {}, others);
       const digest = sha256 === undefined ? {} : { sha256 };
       const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
       return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }];

@@ -1,15 +1,21 @@
-import { compareText, formatAddress } from "../model/address.ts";
+import { compareText, formatAddress, targetAt } from "../model/address.ts";
 import {
   type AttachmentChange,
   type Change,
   type InDoubtChange,
+  isProtectChange,
   orderState,
   type Reason,
 } from "../model/change.ts";
-import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
-import { confirmedState, type Recorded, type RecordedAttachment } from "../model/recorded.ts";
+import {
+  confirmedState,
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+} from "../model/recorded.ts";
 import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
 import {
   type Addressed,
@@ -31,21 +37,51 @@ import {
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /**
- * Product and promotional files: desired against recorded. An attachment in doubt is settled as it was sent, and compared as if
- * it had taken effect: what depends on that waits for the next plan (`excludeUnsettled`).
+ * Product and promotional files: desired against recorded. An attachment in doubt is compared as if it had taken effect as it
+ * was sent. Other values for its file are set by what settles it; everything else that depends on it waits for the next plan
+ * (`excludeUnsettled`).
  */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
   const doubts = new Map([...blockingDoubts(recorded)].filter(([, { kind }]) => kind === "attach"));
   if (doubts.size === 0) return compareAttachments(desired, recorded);
   const all = compareAttachments(desired, assumeAttached(recorded, doubts));
   const asSent = new Set(all.unchanged);
-  const settling = [...doubts.values()].map((operation) =>
-    inDoubtChange(operation, sentState(operation), { isCheckOnly: !asSent.has(operation.address) }),
-  );
+  const changeAt = new Map(all.changes.map((change) => [change.address, change]));
+  const entries = attachmentsByAddress(desired);
+  const records = new Map(recorded.attachments.map((record) => [fileResource(record), record]));
+  const settled = new Set<Change>();
+  const settling = [...doubts.values()].map((operation) => {
+    const { address, intent } = operation;
+    const entry = entries.get(address);
+    const change = changeAt.get(address);
+    const isUpdate = change?.action === "update" && !isProtectChange(change);
+    const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
+    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
+      return inDoubtChange(operation, sentState(operation), { isCheckOnly: true });
+    // What settles the doubt sets the values of the manifest, and those that the new file keeps of the replaced one.
+    const { draftId, kind } = entry.address;
+    const kept = records.get(fileResource({ draftId, kind, fileId: intent.replaces ?? 0 }))?.attributes;
+    const after = sentState(operation, { ...kept, ...entry.attributes });
+    if (!isOwnUpdate) return inDoubtChange(operation, after);
+    settled.add(change);
+    return { ...inDoubtChange(operation, after), attributes: change.attributes };
+  });
+  const others = all.changes.filter((change) => !settled.has(change)).map(atItsFile(doubts));
   return {
     ...all,
-    changes: [...settling, ...all.changes],
+    changes: [...settling, ...others],
     unchanged: all.unchanged.filter((address) => !doubts.has(address)),
+  };
+}
+
+/** Another file in doubt whose entry has an attachment in doubt is shown at its path: a plan has one change for an address. */
+function atItsFile(doubts: ReadonlyMap<string, RecordedOperation>): (change: Change) => Change {
+  return (change) => {
+    if (change.action !== "in_doubt" || !doubts.has(change.address)) return change;
+    const fileId = change.after?.file_id;
+    return fileId === undefined
+      ? change
+      : { ...change, address: fileResource(targetAt(change.address, fileId)) };
   };
 }
 
@@ -88,7 +124,7 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
   const declared = lazily(() => new Set(desired.drafts.map(({ draftId }) => draftId)));
   const isDeclared = (draftId: number) => declared().has(draftId);
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
-  changes.push(...kept.flatMap((attachment) => leftOutDoubt(attachment, index)));
+  diagnostics.push(...kept.flatMap((attachment) => leftInDoubt(attachment, index)));
   for (const attachment of removed) {
     const { address, draftId, replacedBy } = attachment;
     const isHalfDone = replacedBy !== undefined && isDeclared(draftId);
@@ -98,15 +134,20 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
   return { changes, unchanged, unmanaged: kept.map(({ address }) => address), diagnostics };
 }
 
-/** A doubt about a file that stays as it is, since its list is not managed. */
-function leftOutDoubt(attachment: RecordedAttachment, index: RecordedIndex): readonly Change[] {
+/** Nothing is sent about a file of a list that is not managed, so what is in doubt stays so. */
+function leftInDoubt(attachment: RecordedAttachment, index: RecordedIndex): readonly Diagnostic[] {
   const doubt = index.doubtOf(attachment);
   if (doubt === undefined) return [];
   const { address } = attachment;
-  // Nothing of the file is managed: an update is sent again, and nothing else is set.
-  const attributes = doubt.kind === "update" ? (doubt.intent.attributes ?? {}) : {};
-  const after = recordedState({ ...attachment, attributes }, address);
-  return [inDoubtChange({ ...doubt, address }, after, { isCheckOnly: true })];
+  return [
+    {
+      severity: "info",
+      code: "unmanaged-in-doubt",
+      message: `${address}: its last ${doubt.kind} is in doubt, and stays so while its list is not managed`,
+      hint: `Declare the list again, or settle it: draftsync resolve ${address} --done | --not-done`,
+      address,
+    },
+  ];
 }
 
 /** By address, so that nothing depends on the order of the manifests. */
@@ -141,7 +182,7 @@ function compare(
   const { kind } = attachment.address;
   const isReplaced = known !== undefined && isOtherContent(attachment, known, index);
   const replaced = isReplaced ? known : former;
-  const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
+  const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced);
   if (known === undefined) {
     const after = desiredState(wanted, index);
     const attributes = changedAttributes(kind, {}, wanted.attributes);
@@ -154,9 +195,10 @@ function compare(
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0)) {
+    const kept = doubt.kind === "detach" ? withCarried(wanted, known) : wanted;
     return inDoubtChange(
       { ...doubt, address },
-      orderState({ ...desiredState(wanted, index), file_id: known.fileId }),
+      orderState({ ...desiredState(kept, index), file_id: known.fileId }),
     );
   }
   const after = desiredState(wanted, index);
@@ -181,12 +223,8 @@ function compare(
 }
 
 /** With the recorded value of every attribute that is not managed: a file that replaces another keeps them. */
-function withCarried(
-  attachment: DesiredAttachment,
-  replaced: RecordedAttachment,
-  index: RecordedIndex,
-): DesiredAttachment {
-  return { ...attachment, attributes: { ...index.latestAttributes(replaced), ...attachment.attributes } };
+function withCarried(attachment: DesiredAttachment, replaced: RecordedAttachment): DesiredAttachment {
+  return { ...attachment, attributes: { ...replaced.attributes, ...attachment.attributes } };
 }
 
 /** Of a large catalogue nearly everything is: no states are made of it. */

@@ -11,7 +11,7 @@ import {
   type RecordedOperation,
   targetOf,
 } from "../model/recorded.ts";
-import { fileResource } from "../model/resource.ts";
+import { type Attributes, fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 
 /**
@@ -74,7 +74,12 @@ export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, R
   }
   const others = recorded.attachments
     .filter((record) => !assumed.has(fileResource(record)))
-    .map((record) => (doubts.has(record.address) ? { ...record, address: fileResource(record) } : record));
+    .map((record) => {
+      const { fileId, replaces } = doubts.get(record.address)?.intent ?? {};
+      if (fileId === undefined) return record;
+      const mark = replaces === record.fileId ? { replacedBy: fileId } : {};
+      return { ...record, address: fileResource(record), ...mark };
+    });
   const isAssumed = (operation: RecordedOperation) => {
     const target = targetOf(operation);
     return target !== undefined && assumed.has(fileResource(target));
@@ -83,9 +88,12 @@ export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, R
   return { ...recorded, attachments: [...others, ...assumed.values()], inDoubt };
 }
 
-/** What an attachment in doubt was sent with; `null` when the ledger does not have its file. */
-export function sentState({ intent }: RecordedOperation): AttachmentState | null {
-  const { fileId, attributes = {}, sha256 } = intent;
+/** What an attachment in doubt was sent with, or its file with other attributes; `null` when the ledger does not have the file. */
+export function sentState(
+  { intent }: RecordedOperation,
+  attributes: Attributes = intent.attributes ?? {},
+): AttachmentState | null {
+  const { fileId, sha256 } = intent;
   if (fileId === undefined) return null;
   return orderState({ file_id: fileId, ...(sha256 === undefined ? {} : { sha256 }), ...attributes });
 }

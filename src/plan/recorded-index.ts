@@ -27,8 +27,6 @@ export interface RecordedIndex {
   storedKeyFor(desired: DesiredAttachment): string | undefined;
   /** What may be relied on: attributes that an unsettled call may have changed are left out. */
   knownAttributes(recorded: RecordedAttachment): Attributes;
-  /** What was sent last, whether or not it arrived. */
-  latestAttributes(recorded: RecordedAttachment): Attributes;
   /** The latest update or detach of a file whose outcome is unknown; a detach comes before any update. */
   doubtOf(recorded: RecordedAttachment): RecordedOperation | undefined;
 }
@@ -59,12 +57,6 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
     uploadFor: (desired) => uploads.get(uploadNameOf(desired)),
     storedKeyFor: (desired) => stored.get(uploadNameOf(desired)),
     knownAttributes: (attachment) => withoutDoubtful(attachment, doubtsOf(attachment)),
-    latestAttributes: (attachment) => {
-      const sent = (doubtsOf(attachment) ?? []).flatMap(({ kind, intent }) =>
-        kind === "update" ? [intent.attributes ?? {}] : [],
-      );
-      return Object.assign({}, attachment.attributes, ...sent);
-    },
     doubtOf: (attachment) => {
       const all = doubtsOf(attachment);
       return all?.findLast(({ kind }) => kind === "detach") ?? all?.at(-1);

@@ -180,7 +180,8 @@ class RestOfPlan {
   /** Stale when the file was not attached in the end: only a new plan can tell what follows from that. */
   #ofDoubt(change: InDoubtChange, doubt: RecordedOperation | undefined): Rest {
     const { after, check_only: isCheckOnly = false, before } = change;
-    if (doubt !== undefined) return [inDoubtChange(doubt, after, { isCheckOnly })];
+    if (doubt !== undefined && doubt.intent.fileId === after?.file_id)
+      return [inDoubtChange(doubt, after, { isCheckOnly })];
     if (this.#recorded.inDoubt.some(({ id }) => id === before.operation_id)) return [change];
     return isCheckOnly || this.#wasMade(change) ? [] : "stale";
   }

@@ -159,8 +159,8 @@ export function excludeUnprotected(all: Differences): Differences {
 
 /**
  * What a draft with a file in doubt needs depends on how that is settled, so other changes of its files wait for the next plan,
- * and its publish with them. Unless every file in doubt will be attached, whatever is found, and the others only attach and
- * update further files.
+ * and its publish with them. Unless every file in doubt will be attached, whatever is found, and the others only attach,
+ * update and adopt further files.
  */
 export function excludeUnsettled(all: Differences): Differences {
   const files = all.changes.filter(({ address }) => parseAddress(address)?.type === "attachment");
@@ -168,16 +168,11 @@ export function excludeUnsettled(all: Differences): Differences {
     .filter(({ action }) => action === "in_doubt")
     .sort((a, b) => compareText(b.address, a.address));
   const first = new Map(doubts.map((change) => [draftOf(change), change.address]));
-  const dependent = new Set(files.filter((change) => !isIndependent(change)).map(draftOf));
-  const waiting = new Set<Change>(
-    files.filter((change) => {
-      const draftId = draftOf(change);
-      return first.has(draftId) && dependent.has(draftId) && change.action !== "in_doubt";
-    }),
-  );
+  const dependent = files.filter((change) => !isIndependent(change)).map(draftOf);
+  const attachments = new Set<Change>(files);
   return leaveToNextPlan(all, {
-    drafts: new Set([...waiting].map(draftOf)),
-    waits: (change) => waiting.has(change),
+    drafts: new Set(dependent.filter((draftId) => first.has(draftId))),
+    waits: (change) => attachments.has(change) && change.action !== "in_doubt",
     warn: (draftId, count) => ({
       code: "waits-for-doubt",
       message: `draft ${draftId}: ${count} until ${first.get(draftId)} is no longer in doubt`,
@@ -189,7 +184,7 @@ export function excludeUnsettled(all: Differences): Differences {
 /** Whether a change has the same end however a doubt about another file of its draft is settled. */
 function isIndependent(change: Change): boolean {
   if (change.action === "in_doubt") return change.after !== null && !change.check_only;
-  return change.action === "create" || change.action === "update";
+  return change.action === "create" || change.action === "update" || change.action === "adopt";
 }
 
 interface Waiting {
@@ -211,13 +206,15 @@ function leaveToNextPlan(all: Differences, { drafts, waits, warn }: Waiting): Di
     counts.set(draftId, count + 1);
     return false;
   });
-  const warnings = [...counts].map(
-    ([draftId, count]): Diagnostic => ({
-      severity: "warning",
-      ...warn(draftId, waiting(count)),
-      address: `drafts/${draftId}`,
-    }),
-  );
+  const warnings = [...counts]
+    .filter(([, count]) => count > 0)
+    .map(
+      ([draftId, count]): Diagnostic => ({
+        severity: "warning",
+        ...warn(draftId, waiting(count)),
+        address: `drafts/${draftId}`,
+      }),
+    );
   return { ...all, changes, diagnostics: [...all.diagnostics, ...warnings] };
 }
 
@@ -228,6 +225,11 @@ function waiting(count: number): string {
 /** One for each draft that may have changes that only the next plan can have. */
 export function waitingDrafts({ diagnostics }: Pick<Plan, "diagnostics">): readonly Diagnostic[] {
   return diagnostics.filter(({ code }) => code === "waits-for-doubt" || code === "deletes-excluded");
+}
+
+/** Whether other changes of the draft may wait until this one is applied. */
+export function isWaitedFor(change: Change): boolean {
+  return change.action === "in_doubt" || isProtectChange(change);
 }
 
 /** The draft that a change publishes, or whose product it copies; `publishes` are the drafts that are published. */

@@ -70,6 +70,7 @@ function adoptFile(
   const known = records.get(resource);
   const sha256 = attachment?.content?.sha256 ?? known?.sha256;
   const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
+  const [replaces] = attaching.flatMap(({ intent }) => intent.replaces ?? []);
   return [
     {
       type: "attached",
@@ -80,6 +81,7 @@ function adoptFile(
         ...(sha256 === undefined ? {} : { sha256 }),
         provenance: { by: "import", at },
       },
+      ...(replaces === undefined ? {} : { replaces }),
     },
     ...attaching.map(({ id }): LedgerEffect => ({ type: "settled", operationId: id, outcome: "done" })),
   ];

@@ -185,16 +185,13 @@ function compare(
   { index, returned }: { readonly index: Index; readonly returned: Attributes },
 ): Part {
   const attachment = index.desired.get(record.address) ?? index.desired.get(fileResource(target));
-  const managed = attachment?.attributes ?? record.attributes;
-  const { attributes: known, provenance } = record;
+  // Nothing manages a file that only waits to be detached, as the rest of a replacement.
+  const { attributes: known, provenance, replacedBy } = record;
+  const managed = attachment?.attributes ?? (replacedBy === undefined ? known : {});
   const differing = attributeNames[target.kind].filter((name) => {
     const [seen, recorded] = [returned[name], known[name]];
-    return (
-      managed[name] !== undefined &&
-      seen !== undefined &&
-      recorded !== undefined &&
-      !isSameValue(recorded, seen)
-    );
+    const isKnown = managed[name] !== undefined && seen !== undefined && recorded !== undefined;
+    return isKnown && !isSameValue(recorded, seen);
   });
   const attributes = mergeAttributes(target.kind, known, returned);
   if (differing.length === 0) {

@@ -118,6 +118,8 @@ function valuesOf(change: Change): ValueView[] {
   switch (change.action) {
     case "create":
       return attributeValues({}, change.after, change.attributes);
+    case "in_doubt":
+      return attributeValues({}, change.after ?? {}, change.attributes);
     case "update":
       return attributeValues(change.before, change.after, change.attributes);
     case "replace":
@@ -133,7 +135,6 @@ function valuesOf(change: Change): ValueView[] {
     case "adopt":
     case "duplicate":
     case "forget":
-    case "in_doubt":
       return [];
   }
 }

@@ -186,9 +186,9 @@ describe("saved plan", () => {
     proxy.choose = () => undefined;
     await folder.write({ "manifests/a.yaml": list("{ file_id: 11 }", "publish: true\n") });
     await save();
-    for (let run = 1; run <= 2; run += 1) {
+    for (const code of [7, 0]) {
       expect(await apply("plan.json")).toMatchObject({
-        code: 7,
+        code,
         stderr: expect.stringContaining("make a new plan and apply it"),
       });
     }

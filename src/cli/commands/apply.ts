@@ -3,7 +3,6 @@ import type { EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { isNewLedger } from "../../plan/new-ledger.ts";
-import { waitingDrafts } from "../../plan/safety.ts";
 import type { LocationFinder } from "../../report/failures.ts";
 import { plural } from "../../report/quantities.ts";
 import type { DefineCommand, WriterFlags } from "../cli.ts";
@@ -135,7 +134,7 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
       emit,
     });
     if (result !== undefined) reportTooFewCalls(cli, result, flags);
-    reportWaiting(cli, plan, nextStep(file, prepared));
+    reportWaiting(cli, { exit, plan, whole: file === undefined ? undefined : prepared.whole });
     if (warnings.length > 0) printDiagnostics(terminal, "", warnings);
     cli.end(warnings.length > 0 && exit === exitCode.done ? exitCode.refused : exit);
   } catch (error) {
@@ -198,12 +197,6 @@ async function prepareSaved(workspace: Workspace, file: string, flags: ApplyFlag
   const checked = await checkSavedPlan(workspace, whole);
   const { plan, recorded } = checked;
   return { plan, whole, recorded, locationOf: () => undefined, progress: describeProgress(checked) };
-}
-
-/** How to get to the changes that wait: a saved plan has them only when an earlier run of it did not come to them. */
-function nextStep(file: string | undefined, { whole }: Prepared): string {
-  if (file === undefined) return "run apply again";
-  return waitingDrafts(whole).length > 0 ? "make a new plan and apply it" : "apply the plan again";
 }
 
 function questionFor({ removed_drafts: removed }: Plan): string {

@@ -141,7 +141,7 @@ export async function applyConsented(
   if (isNothing(plan)) {
     await confirm();
     return {
-      exit: plan.changes.length > 0 ? exitCode.inDoubt : exitCodeOfDone(plan),
+      exit: plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done,
       warnings: consent.warnings,
     };
   }
@@ -191,14 +191,22 @@ export async function runPlan(workspace: Workspace, options: RunPlanOptions): Pr
   });
 }
 
-/** Notes that a run left changes to the next one, and how to get there. */
-export function reportWaiting({ terminal }: Cli, plan: Plan, next: string): void {
+/**
+ * Notes that a run left changes to the next one, and how to get there. After a failure, its hint says what comes next. `whole` is
+ * a saved plan: it has them only when an earlier run of it did not come to them.
+ */
+export function reportWaiting(
+  { terminal }: Cli,
+  { exit, plan, whole }: { readonly exit: ExitCode; readonly plan: Plan; readonly whole: Plan | undefined },
+): void {
   const waiting = waitingDrafts(plan);
   const [first] = waiting;
-  if (first === undefined) return;
+  if (first === undefined || (exit !== exitCode.done && exit !== exitCode.deferred)) return;
   const drafts = `${plural(waiting.length, "draft")} ${waiting.length === 1 ? "has" : "have"}`;
-  const text = `note: ${drafts} changes that wait; ${next}\n`;
-  terminal.log({ level: "info", text, code: first.code });
+  const isOlder = whole !== undefined && waitingDrafts(whole).length > 0;
+  const again = whole === undefined ? "run apply again" : "apply the plan again";
+  const next = isOlder ? "make a new plan and apply it" : again;
+  terminal.log({ level: "info", text: `note: ${drafts} changes that wait; ${next}\n`, code: first.code });
 }
 
 /** Whether the limit was too low for any operation: runs with the same limit would never end. */
@@ -230,10 +238,6 @@ export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
   const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
   if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;
-  if (stopped === undefined) return exitCodeOfDone(plan);
+  if (stopped === undefined) return waitingDrafts(plan).length > 0 ? exitCode.deferred : exitCode.done;
   return isTooFewCalls(result) ? exitCode.error : exitCode.deferred;
-}
-
-function exitCodeOfDone(plan: Plan): ExitCode {
-  return waitingDrafts(plan).length > 0 ? exitCode.deferred : exitCode.done;
 }

@@ -17,7 +17,8 @@ export function expectedChanges(desired: Desired, recorded: Recorded): string[] 
   const open = new Set<string>();
   for (const { kind, address } of recorded.inDoubt) {
     if (!/^(attach|publish|duplicate)$/.test(kind)) continue;
-    if (kind === "attach" && changes.has(address)) open.add(headOf(address));
+    // What settles the doubt sets other values as well.
+    if (kind === "attach" && (changes.get(address) ?? "update") !== "update") open.add(headOf(address));
     changes.set(address, "in_doubt");
   }
   excludeProtected(changes, desired, recorded);

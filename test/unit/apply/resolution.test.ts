@@ -23,10 +23,21 @@ function operation(
 test("an attachment that took effect is recorded without what a lost update may have changed", () => {
   const operations = [operation("attach", { renderer: "arnold" }), operation("update", { renderer: "vray" })];
   expect(resolutionOfAll(operations, { type: "done" }, 5)).toMatchObject([
+    { type: "settled", operationId: "update", outcome: "not_sent" },
     { type: "attached", attachment: { fileId: 7, attributes: {}, provenance: { by: "operator", at: 5 } } },
     { type: "settled", operationId: "attach", outcome: "done" },
-    { type: "settled", operationId: "update", outcome: "not_sent" },
   ]);
+});
+
+test("an attachment that took effect keeps what its lost check has sent as well", () => {
+  const operations = [
+    operation("attach", { renderer: "arnold" }),
+    operation("update", { renderer: "arnold" }),
+  ];
+  const effects = resolutionOfAll(operations, { type: "done" }, 5);
+  expect(effects).toContainEqual(
+    expect.objectContaining({ attachment: expect.objectContaining({ attributes: { renderer: "arnold" } }) }),
+  );
 });
 
 test("the file that an attachment took the place of is the rest of a replacement", () => {
@@ -38,8 +49,8 @@ test("the file that an attachment took the place of is the rest of a replacement
 
 test("a detach that took effect is recorded, and settles what was sent about the file", () => {
   expect(resolutionOfAll([operation("detach"), operation("update")], { type: "done" }, 5)).toMatchObject([
+    { type: "settled", operationId: "update", outcome: "not_sent" },
     { type: "detached" },
     { type: "settled", operationId: "detach", outcome: "done" },
-    { type: "settled", operationId: "update", outcome: "not_sent" },
   ]);
 });

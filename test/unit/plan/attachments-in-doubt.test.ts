@@ -7,6 +7,7 @@ import {
   recordedWith,
   wanted,
   wantedFile,
+  wantedSource,
 } from "../../support/planning.ts";
 import { doubt, lines } from "./support.ts";
 
@@ -16,6 +17,11 @@ const attach = doubt({
   kind: "attach",
   address: "drafts/1/product_files/upload_id:up_1",
   intent: { ...file, fileId: 10, attributes: { renderer: "b" } },
+});
+const detach = doubt({
+  kind: "detach",
+  address: "drafts/1/product_files/10",
+  intent: { ...file, fileId: 10 },
 });
 const byId = wantedFile(1, 10, { renderer: "c" });
 const byUpload = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, { renderer: "c" });
@@ -27,32 +33,45 @@ const recorded = recordedWith({ uploads: [upload], inDoubt: [attach] });
 const settled = `in_doubt outcome_unknown ${attach.address}`;
 
 test.each([
-  ["is declared as it was sent", desired(byUpload)],
-  ["is declared by its id", desired(byId)],
-  ["is declared by two entries", desired(byUpload, byId)],
-  ["is not declared", desired()],
-])("settles the attach in doubt of a file that %s, and plans no other write to its list", (_name, wanted) => {
-  expect(lines(wanted, recorded)).toEqual([settled]);
-  expect(lines(wanted, recordedWith({ attachments, inDoubt: [attach] }))).toEqual([settled]);
+  ["declared with other values", desired(byUpload), `${settled} [renderer]`],
+  ["declared by its id", desired(byId), settled],
+  ["declared by two entries", desired(byUpload, byId), settled],
+  ["not declared", desired(), settled],
+])("settles the attach in doubt of a file that is %s, and plans no other write", (_name, wanted, line) => {
+  expect(lines(wanted, recorded)).toEqual([line]);
+  expect(lines(wanted, recordedWith({ attachments, inDoubt: [attach] }))).toEqual([line]);
 });
 
-test("compares an attach in doubt as if it had taken effect as sent", () => {
-  const sent = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, { renderer: "b" });
-  const asSent = planOf(desired(sent), recorded);
-  expect(asSent).toMatchObject({ summary: { in_doubt: 1 }, diagnostics: [] });
-  expect(asSent.changes[0]).toMatchObject({ after: { file_id: 10, renderer: "b" } });
-  expect(asSent.changes[0]).not.toHaveProperty("check_only");
-  const other = planOf(desired(byUpload), recorded);
-  expect(other.changes).toMatchObject([{ after: { file_id: 10, renderer: "b" }, check_only: true }]);
-  expect(other.diagnostics).toMatchObject([
+test.each([
+  ["the values that were sent", { renderer: "b" }, []],
+  ["another value", { renderer: "c" }, ["renderer"]],
+  ["another attribute", { file_format: "x" }, ["file_format"]],
+  ["no attributes", {}, []],
+])("settles an attach in doubt whose entry has %s with what its entry has", (_name, values, attributes) => {
+  const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, values);
+  const plan = planOf(desired(entry), recorded);
+  expect(plan).toMatchObject({ summary: { in_doubt: 1 }, diagnostics: [] });
+  expect(plan.changes).toMatchObject([{ attributes }]);
+  expect(plan.changes[0]?.after).toEqual({ file_id: 10, ...values });
+  expect(plan.changes[0]).not.toHaveProperty("check_only");
+});
+
+test("an attach in doubt whose file has another entry is only checked, and the rest waits", () => {
+  const plan = planOf(desired(byId), recorded);
+  expect(plan.changes).toMatchObject([{ after: { file_id: 10, renderer: "b" }, check_only: true }]);
+  expect(plan.diagnostics).toMatchObject([
     { code: "waits-for-doubt", message: expect.stringContaining("1 change waits until") },
   ]);
 });
 
 test("shows two attachments in doubt at one address, the earlier one at the path of its file", () => {
   const later = doubt({ ...attach, id: "op-2", intent: { ...file, fileId: 11 }, startedAt: 5 });
-  const both = [`in_doubt outcome_unknown drafts/1/product_files/10`, settled];
-  expect(lines(desired(byUpload), recordedWith({ inDoubt: [attach, later] }))).toEqual(both);
+  const earlier = `in_doubt outcome_unknown drafts/1/product_files/10`;
+  const both = [earlier, settled];
+  expect(lines(desired(byUpload), recordedWith({ inDoubt: [attach, later] }))).toEqual([
+    earlier,
+    `${settled} [renderer]`,
+  ]);
   expect(lines(desired(), recordedWith({ inDoubt: [later, attach] }))).toEqual(both);
 });
 
@@ -84,27 +103,52 @@ test("a file that is named another way is settled while an update of it is in do
   ]);
 });
 
-test("an update in doubt of a list that is left out is sent again with the same values", () => {
-  const update = doubt({
-    kind: "update",
-    address: "drafts/1/product_files/10",
-    intent: { ...file, fileId: 10, attributes: { renderer: "b" } },
-  });
-  const known = [recordedFile(1, 10, { attributes: { renderer: "a", file_format: "x" } })];
-  const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
-  const [change] = planOf(leftOut, recordedWith({ attachments: known, inDoubt: [update] })).changes;
-  expect(change).toMatchObject({ action: "in_doubt", check_only: true });
-  expect(change?.after).toEqual({ file_id: 10, renderer: "b" });
+test("a detach in doubt of a file that is named again is settled with the values that the file had", () => {
+  const [change] = planOf(
+    desired(wantedFile(1, 10)),
+    recordedWith({ attachments, inDoubt: [detach] }),
+  ).changes;
+  expect(change).toMatchObject({ action: "in_doubt", after: { file_id: 10, renderer: "a" } });
 });
 
-test("a detach in doubt of a list that is left out is checked, and no attribute is set", () => {
-  const detach = doubt({
-    kind: "detach",
-    address: "drafts/1/product_files/10",
-    intent: { ...file, fileId: 10 },
+test.each(["update", "detach"] as const)(
+  "sends nothing about %s in doubt of a list that is left out",
+  (kind) => {
+    const inDoubt = [doubt({ ...detach, kind, intent: { ...detach.intent, attributes: { renderer: "b" } } })];
+    const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
+    const plan = planOf(leftOut, recordedWith({ attachments, inDoubt }));
+    expect(plan.changes).toEqual([]);
+    expect(plan.diagnostics).toMatchObject([{ code: "unmanaged-in-doubt", severity: "info" }]);
+  },
+);
+
+test("the old file of a replacement in doubt is adopted by an entry that names it by now", () => {
+  const address = "drafts/1/product_files/source:a.glb";
+  const old = recordedFile(1, 9, { address, sha256: "old" });
+  const replacing = doubt({
+    kind: "attach",
+    address,
+    intent: { ...file, fileId: 10, sha256: "new", replaces: 9 },
   });
-  const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
-  const [change] = planOf(leftOut, recordedWith({ attachments, inDoubt: [detach] })).changes;
-  expect(change).toMatchObject({ action: "in_doubt", after: { file_id: 10 }, check_only: true });
-  expect(change?.after).not.toHaveProperty("renderer");
+  const entries = [wantedSource(1, "a.glb", "new"), wantedFile(1, 9)];
+  const plan = planOf(desired(...entries), recordedWith({ attachments: [old], inDoubt: [replacing] }));
+  expect(plan.changes.map(({ action }) => action)).toEqual(["adopt", "in_doubt"]);
+  expect(plan.diagnostics).toEqual([]);
+});
+
+test("shows a detach in doubt at the path of its file when its entry has an attachment in doubt", () => {
+  const address = "drafts/1/product_files/source:a.glb";
+  const old = recordedFile(1, 9, { address, sha256: "old" });
+  const inDoubt = [
+    doubt({ kind: "attach", address, intent: { ...file, fileId: 10, sha256: "new" } }),
+    doubt({ id: "op-2", kind: "detach", address, intent: { ...file, fileId: 9 } }),
+  ];
+  const publish = { revision: 1, position: 1 };
+  const drafts = [draftWith(1, { attachments: [wantedSource(1, "a.glb", "old")], publish })];
+  const plan = planOf(desiredWith({ drafts }), recordedWith({ attachments: [old], inDoubt }));
+  expect(plan.changes).toMatchObject([
+    { action: "in_doubt", address: "drafts/1/product_files/9", after: { file_id: 9 } },
+    { action: "in_doubt", address, after: { file_id: 10 }, check_only: true },
+  ]);
+  expect(plan.diagnostics).toMatchObject([{ code: "waits-for-doubt" }]);
 });

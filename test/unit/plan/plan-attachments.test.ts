@@ -244,7 +244,7 @@ describe("attachments", () => {
       });
     });
 
-    test("keeps the value that an attach in doubt sent", () => {
+    test("keeps the value that an attach in doubt kept", () => {
       const attach = doubt({
         address: source,
         kind: "attach",
@@ -254,6 +254,7 @@ describe("attachments", () => {
           fileId: 11,
           sha256: "new",
           attributes: { file_format: "glb", renderer: "vray" },
+          replaces: old.fileId,
         },
       });
       const plan = planOf(desired("new"), recordedWith({ attachments: [old], inDoubt: [attach] }));
@@ -262,7 +263,7 @@ describe("attachments", () => {
       });
     });
 
-    test("is sent as an update in doubt was to set it", () => {
+    test("keeps its recorded value while an update of it is in doubt", () => {
       const update = doubt({
         address: source,
         kind: "update",
@@ -272,7 +273,7 @@ describe("attachments", () => {
         desired("new"),
         recordedWith({ attachments: [old], inDoubt: [update] }),
       ).changes;
-      expect(change?.after).toMatchObject({ renderer: "x" });
+      expect(change?.after).toMatchObject({ renderer: "vray" });
     });
   });
 });

@@ -97,7 +97,10 @@ describe("the old file of a changed source that another entry names", () => {
   test("stays attached while the attach of the new content is in doubt", () => {
     const intent = { draftId: 1, fileKind: "product_files", fileId: 11, sha256: "new" } as const;
     const recorded = holding({ inDoubt: [doubt({ address: source, kind: "attach", intent })] });
-    expect(lines(desired(changed, byUploadId), recorded)).toEqual([`in_doubt outcome_unknown ${source}`]);
+    expect(lines(desired(changed, byUploadId), recorded)).toEqual([
+      `in_doubt outcome_unknown ${source}`,
+      `adopt renamed ${list}/upload_id:u10`,
+    ]);
   });
 });
 

@@ -333,3 +333,16 @@ test("a file that is confirmed at its address gives it up to a settled attachmen
     { type: "attached", attachment: { address: place, fileId: 6 } },
   ]);
 });
+
+test("another value of the old file of a replacement is no drift, and its mark stays", () => {
+  const { drift, confirmations } = detectDrift({
+    observations: [observationOf(present({ renderer: "vray" }))],
+    desired: desiredWith({ drafts: [draftWith(1)] }),
+    recorded: recordedWith({ attachments: [{ ...record, replacedBy: 8 }] }),
+    settleDelayMs,
+  });
+  expect(drift).toEqual([]);
+  expect(confirmations).toMatchObject([
+    { type: "rerecorded", attachment: { replacedBy: 8, attributes: { renderer: "vray" } } },
+  ]);
+});

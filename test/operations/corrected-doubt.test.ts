@@ -1,0 +1,88 @@
+import { beforeEach, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { sandbox, proxy, folder, confirmLedger, run, apply } = useWorkspace({
+  files: { "a.glb": "first", "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" },
+  service: { profile: "{ settle_delay: 50ms }" },
+  sandbox: { uploadProcessingMs: 0 },
+});
+const manifest = (entries: string, more = "") => ({
+  "manifests/a.yaml": `draft: 1\nproduct_files: [{ file_id: 1 }, ${entries}]\n${more}`,
+});
+const sent: string[] = [];
+const attached = () => sandbox.state().attachments.map(({ fileId, attributes }) => [fileId, attributes]);
+const isFile = (path: string) => path.includes("/product_files");
+
+beforeEach(async () => {
+  await apply();
+  await confirmLedger();
+  sent.length = 0;
+});
+
+test("a withdrawn value of a lost attachment is not sent again", async () => {
+  await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
+  proxy.choose = ({ path }) => (isFile(path) ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write(manifest("{ file_id: 2 }", "publish: true\n"));
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toEqual([
+    [1, {}],
+    [2, {}],
+  ]);
+  expect(sandbox.state().products).toHaveLength(1);
+});
+
+test("a corrected value settles an attachment whose check was refused", async () => {
+  await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
+  proxy.choose = ({ method, path }) => {
+    if (!isFile(path)) return undefined;
+    return method === "POST" ? { type: "lost" } : { type: "answer", status: 422 };
+  };
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write(manifest("{ file_id: 2, renderer: right }", "publish: true\n"));
+  expect((await run("plan")).stdout).toContain('renderer  "right"');
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toContainEqual([2, { renderer: "right" }]);
+  expect(sandbox.state().products).toHaveLength(1);
+});
+
+test("a withdrawn update in doubt is not sent once its list is left out", async () => {
+  await folder.write(manifest("{ file_id: 2, renderer: good }"));
+  expect((await apply()).code).toBe(0);
+  await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
+  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write({ "manifests/a.yaml": "draft: 1\n" });
+  expect(await run("plan")).toMatchObject({ stdout: expect.stringContaining("[unmanaged-in-doubt]") });
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toContainEqual([2, { renderer: "good" }]);
+});
+
+test.each([
+  ["settled by apply", async () => expect((await apply()).code).toBe(0)],
+  [
+    "resolved",
+    async () => expect((await run("resolve", "drafts/1/product_files/source:a.glb", "--done")).code).toBe(0),
+  ],
+])(
+  "the old file of a replacement in doubt, which an entry names by now, is protected once it is %s",
+  async (_how, settle) => {
+    await folder.write(manifest("{ source: ../a.glb }"));
+    expect((await apply()).code).toBe(0);
+    const [, [old] = []] = attached();
+    await folder.write({ "a.glb": "second" });
+    proxy.choose = ({ method, path }) =>
+      isFile(path) ? { type: method === "POST" ? "answer-lost" : "lost" } : undefined;
+    expect((await apply()).code).toBe(4);
+    proxy.choose = () => undefined;
+    await folder.write(manifest(`{ source: ../a.glb }, { file_id: ${old} }`, "protect: true\n"));
+    await settle();
+    await apply();
+    await folder.write(manifest("{ source: ../a.glb }", "protect: true\n"));
+    expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[draft-protected]") });
+    expect(attached().map(([file]) => file)).toContain(old);
+  },
+);
