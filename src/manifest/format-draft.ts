@@ -54,8 +54,27 @@ export function addDrafts(text: string, drafts: readonly DesiredDraft[]): string
       values[at] = withEntries(membersSchema.parse(values[at]), draft);
     }
   }
-  const written = textOf(...documents);
+  const lines = escapeQuoted(textOf(...documents));
+  const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const written = mark + (text.includes("\r\n") ? lines.replaceAll("\n", "\r\n") : lines);
   return isDeepStrictEqual(valuesOf(documentsIn(written)), values) ? written : undefined;
+}
+
+/** Texts of the service are written in double quotes when they have characters that are not shown as they are. */
+function escapeQuoted(text: string): string {
+  const ranges: [number, number][] = [];
+  for (const document of documentsIn(text))
+    visit(document, {
+      Scalar: (_key, { type, range }) => {
+        if (type === Scalar.QUOTE_DOUBLE && range) ranges.push([range[0], range[1]]);
+      },
+    });
+  let [escaped, end] = ["", 0];
+  for (const [from, to] of ranges.sort(([a], [b]) => a - b)) {
+    escaped += text.slice(end, from) + text.slice(from, to).replace(unprintable, escapeCharacter);
+    end = to;
+  }
+  return escaped + text.slice(end);
 }
 
 /** An empty text has none. */

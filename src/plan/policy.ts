@@ -6,7 +6,7 @@ import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
 import { digestOf } from "./digest.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
-import { describeForgotten, describeRemoved } from "./safety.ts";
+import { describeForgotten, describeRemoved, isWaitedFor, waitingDrafts } from "./safety.ts";
 
 /** The actions a policy can allow, in the order of the report. */
 export const policyActions = [
@@ -89,11 +89,17 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
   return { plan: narrowPlan(plan, kept, warnings), excluded: countActions(excluded) };
 }
 
-/** The plan reduced to these changes, with further diagnostics. */
+/**
+ * The plan reduced to these changes, with further diagnostics. Without what a draft's other changes wait for, there is no next
+ * plan that has them.
+ */
 export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
+  const due = new Set(changes.filter(isWaitedFor).map((change) => `drafts/${draftOf(change)}`));
+  const endless = new Set(waitingDrafts(plan).filter(({ address = "" }) => !due.has(address)));
+  const kept = plan.diagnostics.filter((diagnostic) => !endless.has(diagnostic));
   const { plan_id: _of, ...rest } = {
     ...withChanges(plan, changes),
-    diagnostics: sortDiagnostics([...plan.diagnostics, ...further]),
+    diagnostics: sortDiagnostics([...kept, ...further]),
   };
   const { format_version, ...others } = rest;
   return { format_version, plan_id: digestOf(rest), ...others };

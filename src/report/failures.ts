@@ -4,6 +4,7 @@ import type { ApiError, CallFailure } from "../model/outcome.ts";
 import { formatLocation, type SourceLocation } from "../model/source-location.ts";
 import type { Palette } from "./palette.ts";
 import { withTitle } from "./plan-text.ts";
+import { quoteArgument } from "./plan-view.ts";
 import { formatCount, plural } from "./quantities.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 
@@ -139,7 +140,9 @@ function formatGroup({ isDoubt, failure, addresses }: FailureGroup, options: Fai
   // A command to copy, if it can be about one address only.
   const [only = "ADDRESS"] = addresses.length === 1 ? addresses : [];
   if (hint !== undefined) {
-    lines.push(`  ${paint("info", "hint:")} ${sanitizeLine(hint.replace("ADDRESS", () => only))}`);
+    lines.push(
+      `  ${paint("info", "hint:")} ${sanitizeLine(hint.replace("ADDRESS", () => quoteArgument(only)))}`,
+    );
   }
   return lines.join("\n");
 }

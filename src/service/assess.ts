@@ -165,9 +165,12 @@ function assessMalformed(status: number, detail: string): Assessment<never> {
 /** The status decides, and for some calls whether the body is an error document of the service; its content only gives words. */
 function assessRefusal<T>(answer: HttpResponse, call: Call<T>, body: ResponseBody): Assessment<T> {
   const { status } = answer;
-  const isServiceError =
-    isErrorDocument(body) || (call.callClass !== "non_idempotent" && isProblemDocument(body));
   const errors = body.type === "json" ? readErrors(body.document) : [];
+  // An empty list of errors names none: a publish may have taken effect.
+  const isServiceError =
+    call.callClass === "non_idempotent"
+      ? isErrorDocument(body) && errors.length > 0
+      : isErrorDocument(body) || isProblemDocument(body);
   const said = errors
     .map((error) => error.detail ?? error.title ?? "")
     .filter((text) => text !== "")

@@ -50,7 +50,8 @@ export function assertCompared({ report, recorded }: ComparedState): void {
       "Run `draftsync apply` first, or adopt existing files with `draftsync import --all`.",
     );
   }
-  if (checked > 0) return;
+  const products = new Set([...recorded.publications, ...recorded.duplicates].map((each) => each.productId));
+  if (checked > 0 && not_checked < recorded.attachments.length + products.size) return;
   if (unreadable > 0) {
     throw refused("the service could not be read", "Fix what the warning above reports, then run it again.");
   }

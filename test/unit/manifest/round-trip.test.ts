@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { stringify } from "yaml";
-import { formatDraft } from "../../../src/manifest/format-draft.ts";
+import { parseAllDocuments, stringify } from "yaml";
+import { addDrafts, formatDraft } from "../../../src/manifest/format-draft.ts";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
 import { someAttributes } from "../../support/attributes.ts";
 import { complete } from "../../support/complete.ts";
+import { draftWith, wanted } from "../../support/planning.ts";
 import { runs } from "../../support/runs.ts";
 import { load } from "./support.ts";
 
@@ -191,5 +192,28 @@ test("reads any text without throwing", async () => {
       for (const { place } of diagnostics) expect(place?.line).toBeGreaterThan(0);
     }),
     runs(100),
+  );
+});
+
+const imported = (description: string) =>
+  draftWith(2, {
+    managed: ["promotional_files"],
+    attachments: [wanted(2, "promotional_files", { by: "file_id", fileId: 7 }, { description })],
+  });
+
+test("an imported text has no raw control, bidi or line separator characters in the manifest", () => {
+  const description = "safe \u202e gnp.exe \u009b31m red \u2028 next\u200b";
+  for (const before of ["", '# Ours.\ndraft: 1\ntitle: "a\\x85b"\n']) {
+    const after = addDrafts(before, [imported(description)]) ?? "";
+    expect(after).not.toMatch(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u);
+    expect(after).toContain("\\u202e");
+    expect(parseAllDocuments(after).at(-1)?.toJS()).toMatchObject({ promotional_files: [{ description }] });
+  }
+});
+
+test("a manifest keeps its line ends and its byte order mark when a draft is added", () => {
+  const before = "\uFEFF# Ours.\r\ndraft: 1\r\n";
+  expect(addDrafts(before, [imported("x")])).toBe(
+    `${before}---\r\ndraft: 2\r\npromotional_files:\r\n  - file_id: 7\r\n    description: x\r\n`,
   );
 });

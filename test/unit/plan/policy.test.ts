@@ -116,6 +116,16 @@ describe("policy", () => {
     expect(namesOf(narrow("create", "delete").plan.changes)).toContain("update drafts/4");
   });
 
+  test("announces no next plan for deletes whose draft keeps its protection", () => {
+    const recorded = recordedWith({ attachments: [recordedFile(1, 7)], protectedDrafts: new Set([1]) });
+    const plan = planOf(desiredWith({ drafts: [draftWith(1)] }), recorded);
+    expect(plan.diagnostics).toMatchObject([{ code: "deletes-excluded" }]);
+    const { plan: left } = excludeByPolicy(plan, new Set(["create"]));
+    expect(left.diagnostics.map(({ code }) => code)).not.toContain("deletes-excluded");
+    const { plan: lifting } = excludeByPolicy(plan, new Set(["delete"]));
+    expect(lifting.diagnostics).toEqual(plan.diagnostics);
+  });
+
   test("never excludes settling, adopting or protecting", () => {
     const intent = { draftId: 1, fileKind: "product_files", fileId: 1 } as const;
     const inDoubt = doubt({ address: "drafts/1/product_files/1", kind: "attach", intent });

@@ -33,6 +33,12 @@ const rows: readonly Row[] = [
       ),
     ),
   ),
+  row(
+    "status 422 with an empty list of errors",
+    () => answer(422, { errors: [] }),
+    ...([1, 2, 3, 4, 5].map(() => "rejected invalid 1") as [string, string, string, string, string]),
+    "unknown unproven-refusal 1",
+  ),
   doubt(
     "unrequested 100",
     (callClass) => `HTTP/1.1 100 Continue\r\n\r\n${answer(200, valid[callClass])}`,
