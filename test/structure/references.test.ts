@@ -1,7 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { configJsonSchema, configSchema } from "../../src/cli/config-schema.ts";
 import { fleetJsonSchema, fleetSchema } from "../../src/cli/fleet/fleet-config.ts";
+import { exportVersion } from "../../src/ledger/transfer.ts";
 import {
   defaultsDocument,
   draftDocument,
@@ -89,4 +91,9 @@ describe("docs/reference", () => {
   test.each(references)("the page of $page matches the code", async ({ page, text }) => {
     await expect(notice + text, fix).toMatchFileSnapshot(`../../docs/reference/${page}.md`);
   });
+});
+
+test("the benchmarks import a ledger of the version that this draftsync writes", async () => {
+  const text = await readFile(new URL("../bench/catalogue.mjs", import.meta.url), "utf8");
+  expect(text).toContain(`{ "format_version": ${exportVersion}, "lineage"`);
 });
