@@ -74,7 +74,7 @@ const stillInDoubtHint =
 interface Doubt {
   readonly change: InDoubtChange;
   readonly after: AttachmentState;
-  /** What the file has if it is attached: what is recorded and not in doubt, or what was sent. */
+  /** What is recorded of the file and not in doubt. */
   readonly known: Attributes;
   /** The recorded file of a replacement, which is detached afterwards. */
   readonly replaces: number | undefined;
@@ -98,7 +98,7 @@ export async function settleDoubt(
     effect: (by, answered) =>
       attachedEffect(
         context,
-        { change, target, by, attributes: { ...(by === "patch" ? known : {}), ...answered, ...attributes } },
+        { change, target, by, attributes: { ...known, ...answered, ...attributes } },
         replaces,
       ),
     first: {

@@ -215,14 +215,14 @@ class DraftRun {
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
     const fileId = plannedFile(change);
     const recorded = await this.#tools.recorded();
-    const { attachment, sent, replaces } =
+    const { attachment, replaces } =
       (fileId === undefined ? undefined : recorded.get(fileName(change, fileId))) ?? {};
     const { signal } = this.#halt;
     const isKept = replaces !== undefined && this.#kept().has(fileName(change, replaces));
     return settleDoubt(this.#tools.context, {
       change,
       after,
-      known: attachment?.attributes ?? sent ?? {},
+      known: attachment?.attributes ?? {},
       replaces: isKept ? undefined : replaces,
       signal,
     });

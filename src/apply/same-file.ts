@@ -4,7 +4,7 @@ import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
 import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
-import { type Attributes, fileResource } from "../model/resource.ts";
+import { fileResource } from "../model/resource.ts";
 import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import type { ChangeEnd } from "./context.ts";
 
@@ -12,8 +12,6 @@ import type { ChangeEnd } from "./context.ts";
 export interface KnownFile {
   readonly address: string;
   readonly attachment?: RecordedAttachment;
-  /** What the attachment in doubt was sent with. */
-  readonly sent?: Attributes | undefined;
   /** The recorded file that the one in doubt takes the place of. */
   readonly replaces?: number | undefined;
 }
@@ -31,7 +29,7 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
       const target = operation.kind === "attach" ? targetOf(operation) : undefined;
       return target === undefined
         ? []
-        : [[fileResource(target), { address, sent: intent.attributes, replaces: intent.replaces }] as const];
+        : [[fileResource(target), { address, replaces: intent.replaces }] as const];
     });
     const recorded = attachments.map((attachment) => {
       const file = fileResource(attachment);

@@ -56,12 +56,11 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
-    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
+    const isWanted = entry !== undefined && (isOwnUpdate || asSent.has(address));
+    if (!isWanted || !explains(entry, operation, records))
       return inDoubtChange(operation, sentState(operation), { isCheckOnly: true });
-    // What settles the doubt sets the values of the manifest, and those that the new file keeps of the replaced one.
-    const { draftId, kind } = entry.address;
-    const kept = records.get(fileResource({ draftId, kind, fileId: intent.replaces ?? 0 }))?.attributes;
-    const after = sentState(operation, { ...kept, ...entry.attributes });
+    // What settles the doubt sets the values of the manifest as well.
+    const after = sentState(operation, { ...intent.attributes, ...entry.attributes });
     if (!isOwnUpdate) return inDoubtChange(operation, after);
     settled.add(change);
     return { ...inDoubtChange(operation, after), attributes: change.attributes };
@@ -72,6 +71,26 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     changes: [...settling, ...others],
     unchanged: all.unchanged.filter((address) => !doubts.has(address)),
   };
+}
+
+/**
+ * Whether every value that was sent is one that the entry sets, or that the file has from the one that it replaces. A value that
+ * the manifest had at that time is not sent once more.
+ */
+function explains(
+  entry: DesiredAttachment,
+  { address, intent: { attributes = {}, replaces = 0 } }: RecordedOperation,
+  records: ReadonlyMap<string, RecordedAttachment>,
+): boolean {
+  const { draftId, kind } = entry.address;
+  const replaced = records.get(fileResource({ draftId, kind, fileId: replaces }));
+  const kept = replaced?.address === address ? replaced.attributes : {};
+  return attributeNames[kind].every(
+    (name) =>
+      attributes[name] === undefined ||
+      entry.attributes[name] !== undefined ||
+      kept[name] === attributes[name],
+  );
 }
 
 /** Another file in doubt whose entry has an attachment in doubt is shown at its path: a plan has one change for an address. */

@@ -22,12 +22,17 @@ export function selectTargets(
   // Whatever part of a draft is named, its protection holds.
   const protects = (change: Change) =>
     isProtectChange(change) && change.after.protect && drafts.has(draftOf(change));
-  const changes = all.changes.filter((change) => isChosen(change.address) || protects(change));
+  const waiting = new Set(waitingDrafts(all).flatMap(({ address = "" }) => draftIdOf(address) ?? []));
+  const isWaiting = (draftId: number) => waiting.has(draftId);
+  // What others wait for is applied whatever part of the draft is named: else they would wait for ever.
+  const isWaitedFor = (change: Change) =>
+    change.action === "in_doubt" && drafts.has(draftOf(change)) && isWaiting(draftOf(change));
+  const changes = all.changes.filter(
+    (change) => isChosen(change.address) || protects(change) || isWaitedFor(change),
+  );
   const unchanged = all.unchanged.filter(isChosen);
   const unmanaged = (all.unmanaged ?? []).filter(isChosen);
   const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged, ...unmanaged];
-  const waiting = new Set(waitingDrafts(all).flatMap(({ address = "" }) => draftIdOf(address) ?? []));
-  const isWaiting = (draftId: number) => waiting.has(draftId);
   const waits = new Set([...drafts].filter(isWaiting).map((draftId) => `drafts/${draftId}`));
   const diagnostics = all.diagnostics.filter(
     ({ address }) => address === undefined || isChosen(address) || waits.has(address),

@@ -2,7 +2,7 @@ import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Drift } from "../../model/drift.ts";
 import type { RefreshMode, RefreshSummary } from "../../model/observed.ts";
-import type { Recorded } from "../../model/recorded.ts";
+import { publicationsInForce, type Recorded } from "../../model/recorded.ts";
 import { type DriftReport, makeDriftReport } from "../../report/drift-report.ts";
 import { plural } from "../../report/quantities.ts";
 import { CliError } from "./cli-error.ts";
@@ -50,7 +50,9 @@ export function assertCompared({ report, recorded }: ComparedState): void {
       "Run `draftsync apply` first, or adopt existing files with `draftsync import --all`.",
     );
   }
-  const products = new Set([...recorded.publications, ...recorded.duplicates].map((each) => each.productId));
+  const products = new Set(
+    [...publicationsInForce(recorded).values(), ...recorded.duplicates].map((each) => each.productId),
+  );
   if (checked > 0 && not_checked < recorded.attachments.length + products.size) return;
   if (unreadable > 0) {
     throw refused("the service could not be read", "Fix what the warning above reports, then run it again.");

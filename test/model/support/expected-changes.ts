@@ -1,6 +1,6 @@
 import { formatAddress } from "../../../src/model/address.ts";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
-import type { Recorded, RecordedAttachment } from "../../../src/model/recorded.ts";
+import type { Recorded, RecordedAttachment, RecordedOperation } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 
 /**
@@ -15,15 +15,34 @@ export function expectedChanges(desired: Desired, recorded: Recorded): string[] 
     ...duplicateChanges(desired, recorded),
   ]);
   const open = new Set<string>();
-  for (const { kind, address } of recorded.inDoubt) {
+  for (const operation of recorded.inDoubt) {
+    const { kind, address } = operation;
     if (!/^(attach|publish|duplicate)$/.test(kind)) continue;
     // What settles the doubt sets other values as well.
-    if (kind === "attach" && (changes.get(address) ?? "update") !== "update") open.add(headOf(address));
+    const isOpen =
+      (changes.get(address) ?? "update") !== "update" || hasWithdrawn(operation, desired, recorded);
+    if (kind === "attach" && isOpen) open.add(headOf(address));
     changes.set(address, "in_doubt");
   }
   excludeProtected(changes, desired, recorded);
   deferForDoubts(changes, open);
   return [...changes].map(([address, action]) => `${action} ${address}`).sort();
+}
+
+/** Whether a value was sent that the entry has no more, and that is none of the file that the new one replaces. */
+function hasWithdrawn(
+  { address, intent }: RecordedOperation,
+  { drafts }: Desired,
+  { attachments }: Recorded,
+): boolean {
+  const files = drafts.flatMap((draft) => draft.attachments);
+  const entry = files.find((file) => formatAddress(file.address) === address);
+  const old = attachments.find((each) => each.address === address && each.fileId === intent.replaces);
+  const wished = new Set(Object.keys(entry?.attributes ?? {}));
+  const kept = new Map(Object.entries(old?.attributes ?? {}));
+  return Object.entries(intent.attributes ?? {}).some(
+    ([name, value]) => !wished.has(name) && kept.get(name) !== value,
+  );
 }
 
 /** What is recorded if every attachment in doubt took effect as it was sent. */

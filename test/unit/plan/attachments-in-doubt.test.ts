@@ -45,8 +45,7 @@ test.each([
 test.each([
   ["the values that were sent", { renderer: "b" }, []],
   ["another value", { renderer: "c" }, ["renderer"]],
-  ["another attribute", { file_format: "x" }, ["file_format"]],
-  ["no attributes", {}, []],
+  ["one more value", { renderer: "b", file_format: "x" }, ["file_format"]],
 ])("settles an attach in doubt whose entry has %s with what its entry has", (_name, values, attributes) => {
   const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, values);
   const plan = planOf(desired(entry), recorded);
@@ -55,6 +54,18 @@ test.each([
   expect(plan.changes[0]?.after).toEqual({ file_id: 10, ...values });
   expect(plan.changes[0]).not.toHaveProperty("check_only");
 });
+
+test.each([{ file_format: "x" }, {}])(
+  "only checks an attach in doubt that sent a value which %j has not",
+  (values) => {
+    const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, values);
+    const publish = { revision: 1, position: 1 };
+    const drafts = [draftWith(1, { attachments: [entry], publish })];
+    const { changes, diagnostics } = planOf(desiredWith({ drafts }), recorded);
+    expect(changes).toMatchObject([{ action: "in_doubt", after: { renderer: "b" }, check_only: true }]);
+    expect(diagnostics).toMatchObject([{ code: "waits-for-doubt" }]);
+  },
+);
 
 test("an attach in doubt whose file has another entry is only checked, and the rest waits", () => {
   const plan = planOf(desired(byId), recorded);

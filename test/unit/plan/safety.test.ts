@@ -260,10 +260,10 @@ describe("a draft with an attach in doubt", () => {
     expect(plan.diagnostics).toEqual([]);
   });
 
-  test("keeps its other changes for the next plan when only these are targeted", () => {
+  test("is settled, and its other changes wait, when only these are targeted", () => {
     const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
     const plan = planOf(desiredWith({ drafts }), recorded, { targets: [a.address] });
-    expect(plan.changes).toEqual([]);
+    expect(plan.changes).toMatchObject([{ action: "in_doubt", address }]);
   });
 
   test("has its warning, and no error, when only a change that waits is targeted", () => {
