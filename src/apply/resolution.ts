@@ -28,18 +28,19 @@ export function resolutionOfAll(
   resolution: Resolution,
   now: number,
 ): readonly LedgerEffect[] {
-  const isDone = ({ kind }: RecordedOperation) =>
-    resolution.type !== "not_done" && kind === operations[0]?.kind;
-  const others = operations.filter((operation) => !isDone(operation));
+  if (resolution.type === "not_done") return operations.map(({ id }) => settled(id, "not_sent"));
+  const kindDone = operations[0]?.kind;
+  const others = operations.filter(({ kind }) => kind !== kindDone);
   const provenance: Provenance = { by: "operator", at: now };
   return [
     // First: the record forgets what an update that is settled has set.
     ...others.map(({ id }) => settled(id, "not_sent")),
-    ...operations.filter(isDone).flatMap((operation) => {
-      if (resolution.type === "not_done") return [];
-      const effects = doneEffects(operation, resolution, { provenance, others });
-      return [...effects, settled(operation.id, "done")];
-    }),
+    ...operations
+      .filter(({ kind }) => kind === kindDone)
+      .flatMap((operation) => [
+        ...doneEffects(operation, resolution, { provenance, others }),
+        settled(operation.id, "done"),
+      ]),
   ];
 }
 

@@ -101,7 +101,7 @@ export async function settleAttachment(
   return open.first;
 }
 
-/** {@link settleAttachment} for a file that the manifests do not ask for: it is not attached again. */
+/** {@link settleAttachment} for a file that is only checked: it is not attached again. */
 export async function checkAttachment(
   context: SettleContext,
   doubt: UnsettledAttachment,

@@ -70,7 +70,7 @@ function escapeQuoted(text: string): string {
       },
     });
   let [escaped, end] = ["", 0];
-  for (const [from, to] of ranges.sort(([a], [b]) => a - b)) {
+  for (const [from, to] of ranges) {
     escaped += text.slice(end, from) + text.slice(from, to).replace(unprintable, escapeCharacter);
     end = to;
   }

@@ -104,7 +104,7 @@ export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, n
  * What of its draft depends on that waits for the next plan.
  */
 export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null> & {
-  /** The manifests do not ask for the file as it was sent: it is not attached again when it is not attached. */
+  /** The manifests ask for another file or other values: when the file is not attached, it is not attached again. */
   readonly check_only?: true;
 };
 

@@ -33,14 +33,14 @@ export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorde
         break;
     }
   }
-  const others = [...records.values()].map(({ replacedBy, ...attachment }) => ({
-    ...attachment,
-    // Without the file that took its place, a file is no half of a replacement.
-    ...(replacedBy === undefined || gone.has(fileResource({ ...attachment, fileId: replacedBy }))
-      ? {}
-      : { replacedBy }),
-    ...(found.has(attachment.address) ? { address: fileResource(attachment) } : {}),
-  }));
+  const others = [...records.values()]
+    .map((record) => (found.has(record.address) ? { ...record, address: fileResource(record) } : record))
+    .map((record) => {
+      const { replacedBy, ...whole } = record;
+      // Without the file that took its place, a file is no half of a replacement.
+      const isWhole = replacedBy !== undefined && gone.has(fileResource({ ...record, fileId: replacedBy }));
+      return isWhole ? whole : record;
+    });
   const maybePublished = new Map(recorded.maybePublished);
   for (const { draftId, provenance } of found.values()) {
     if (!maybePublished.has(draftId)) maybePublished.set(draftId, provenance.at);

@@ -48,17 +48,18 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const asSent = new Set(all.unchanged);
   const changeAt = new Map(all.changes.map((change) => [change.address, change]));
   const entries = attachmentsByAddress(desired);
-  const records = new Map(recorded.attachments.map((record) => [fileResource(record), record]));
+  const former = recorded.attachments.filter((record) => doubts.has(record.address));
+  const formerAt = new Map(former.map((record) => [record.address, record]));
   const settled = new Set<Change>();
-  const settling = [...doubts.values()].map((operation) => {
+  const settling = [...doubts.values()].map((operation): InDoubtChange => {
     const { address, intent } = operation;
     const entry = entries.get(address);
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
     const isWanted = entry !== undefined && (isOwnUpdate || asSent.has(address));
-    if (!isWanted || !explains(entry, operation, records))
-      return inDoubtChange(operation, sentState(operation), { isCheckOnly: true });
+    if (!isWanted || hasWithdrawn(operation, entry, formerAt.get(address)))
+      return { ...inDoubtChange(operation, sentState(operation)), check_only: true };
     // What settles the doubt sets the values of the manifest as well.
     const after = sentState(operation, { ...intent.attributes, ...entry.attributes });
     if (!isOwnUpdate) return inDoubtChange(operation, after);
@@ -74,22 +75,20 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
 }
 
 /**
- * Whether every value that was sent is one that the entry sets, or that the file has from the one that it replaces. A value that
- * the manifest had at that time is not sent once more.
+ * Whether a value was sent that the entry no longer sets: it must not be sent once more. What a new file keeps of the one that it
+ * replaces was never set by the entry.
  */
-function explains(
+function hasWithdrawn(
+  { intent: { attributes = {}, replaces } }: RecordedOperation,
   entry: DesiredAttachment,
-  { address, intent: { attributes = {}, replaces = 0 } }: RecordedOperation,
-  records: ReadonlyMap<string, RecordedAttachment>,
+  former: RecordedAttachment | undefined,
 ): boolean {
-  const { draftId, kind } = entry.address;
-  const replaced = records.get(fileResource({ draftId, kind, fileId: replaces }));
-  const kept = replaced?.address === address ? replaced.attributes : {};
-  return attributeNames[kind].every(
+  const kept = former !== undefined && former.fileId === replaces ? former.attributes : {};
+  return attributeNames[entry.address.kind].some(
     (name) =>
-      attributes[name] === undefined ||
-      entry.attributes[name] !== undefined ||
-      kept[name] === attributes[name],
+      attributes[name] !== undefined &&
+      entry.attributes[name] === undefined &&
+      kept[name] !== attributes[name],
   );
 }
 

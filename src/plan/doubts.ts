@@ -61,7 +61,7 @@ export function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || kind === "publish" || kind === "duplicate";
 }
 
-/** What is recorded if every one of these attachments in doubt, by their addresses, took effect as it was sent. */
+/** What is recorded if each of these attachments in doubt, by their addresses, took effect. */
 export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, RecordedOperation>): Recorded {
   const assumed = new Map<string, RecordedAttachment>();
   for (const [address, operation] of doubts) {
@@ -102,7 +102,6 @@ export function sentState(
 export function inDoubtChange(
   operation: RecordedOperation,
   after: AttachmentState | null = null,
-  { isCheckOnly = false }: { readonly isCheckOnly?: boolean } = {},
 ): InDoubtChange {
   const status = operation.intent.refusedWith ?? operation.status;
   return {
@@ -120,6 +119,5 @@ export function inDoubtChange(
     },
     after,
     attributes: [],
-    ...(isCheckOnly ? { check_only: true } : {}),
   };
 }

@@ -179,11 +179,11 @@ class RestOfPlan {
 
   /** Stale when the file was not attached in the end: only a new plan can tell what follows from that. */
   #ofDoubt(change: InDoubtChange, doubt: RecordedOperation | undefined): Rest {
-    const { after, check_only: isCheckOnly = false, before } = change;
+    const { after, before } = change;
     if (doubt !== undefined && doubt.intent.fileId === after?.file_id)
-      return [inDoubtChange(doubt, after, { isCheckOnly })];
+      return [{ ...change, ...inDoubtChange(doubt, after) }];
     if (this.#recorded.inDoubt.some(({ id }) => id === before.operation_id)) return [change];
-    return isCheckOnly || this.#wasMade(change) ? [] : "stale";
+    return change.check_only || this.#wasMade(change) ? [] : "stale";
   }
 
   /** A call in doubt that the plan does not know of may have made the same copy under another name. */

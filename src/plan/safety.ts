@@ -163,11 +163,16 @@ export function excludeUnprotected(all: Differences): Differences {
  * update and adopt further files.
  */
 export function excludeUnsettled(all: Differences): Differences {
-  const files = all.changes.filter(({ address }) => parseAddress(address)?.type === "attachment");
-  const doubts = files
-    .filter(({ action }) => action === "in_doubt")
-    .sort((a, b) => compareText(b.address, a.address));
-  const first = new Map(doubts.map((change) => [draftOf(change), change.address]));
+  const isFile = ({ address }: Change) => parseAddress(address)?.type === "attachment";
+  const doubts = all.changes.filter((change) => change.action === "in_doubt" && isFile(change));
+  if (doubts.length === 0) return all;
+  const files = all.changes.filter(isFile);
+  // Of several, the one with the first address is set last, and named.
+  const first = new Map(
+    doubts
+      .sort((a, b) => compareText(b.address, a.address))
+      .map((change) => [draftOf(change), change.address]),
+  );
   const dependent = files.filter((change) => !isIndependent(change)).map(draftOf);
   const attachments = new Set<Change>(files);
   return leaveToNextPlan(all, {

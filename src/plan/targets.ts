@@ -22,24 +22,26 @@ export function selectTargets(
   // Whatever part of a draft is named, its protection holds.
   const protects = (change: Change) =>
     isProtectChange(change) && change.after.protect && drafts.has(draftOf(change));
-  const waiting = new Set(waitingDrafts(all).flatMap(({ address = "" }) => draftIdOf(address) ?? []));
-  const isWaiting = (draftId: number) => waiting.has(draftId);
-  // What others wait for is applied whatever part of the draft is named: else they would wait for ever.
-  const isWaitedFor = (change: Change) =>
-    change.action === "in_doubt" && drafts.has(draftOf(change)) && isWaiting(draftOf(change));
+  const waitingIds = waitingDrafts(all).flatMap(({ address = "" }) => draftIdOf(address) ?? []);
+  const waiting = new Set(waitingIds.filter((draftId) => drafts.has(draftId)));
+  // The doubts that others wait for are settled whatever part of the draft is named: else they would wait for ever.
+  const settles = (change: Change) => change.action === "in_doubt" && waiting.has(draftOf(change));
   const changes = all.changes.filter(
-    (change) => isChosen(change.address) || protects(change) || isWaitedFor(change),
+    (change) => isChosen(change.address) || protects(change) || settles(change),
   );
   const unchanged = all.unchanged.filter(isChosen);
   const unmanaged = (all.unmanaged ?? []).filter(isChosen);
   const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged, ...unmanaged];
-  const waits = new Set([...drafts].filter(isWaiting).map((draftId) => `drafts/${draftId}`));
+  const waits = new Set([...waiting].map((draftId) => `drafts/${draftId}`));
   const diagnostics = all.diagnostics.filter(
     ({ address }) => address === undefined || isChosen(address) || waits.has(address),
   );
   const named = [...known, ...diagnostics.map((each) => each.address ?? "")];
   const unknown = wished
-    .filter((target) => !named.some(choiceOf([target])) && !draftOfTarget(target).some(isWaiting))
+    .filter(
+      (target) =>
+        !named.some(choiceOf([target])) && !draftOfTarget(target).some((draftId) => waiting.has(draftId)),
+    )
     .map(nothingThere);
   const chosen = new Set(changes);
   const leftOut = all.changes.filter((change) => !chosen.has(change));

@@ -64,10 +64,10 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
-  const isAttached = ({ type }: LedgerEffect) => Number(type === "attached");
+  const rankOf = ({ type }: LedgerEffect) => (type === "attached" ? 1 : 0);
   // What confirms a file at its recorded address comes before what gives that address to another one.
   const effects = parts.flatMap((part) => part.confirmations ?? []);
-  const confirmations = effects.sort((a, b) => isAttached(a) - isAttached(b));
+  const confirmations = effects.sort((a, b) => rankOf(a) - rankOf(b));
   return {
     drift: parts
       .flatMap(({ drift = [] }) => drift)

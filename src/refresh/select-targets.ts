@@ -64,7 +64,7 @@ export function selectTargets(input: SelectTargetsInput): TargetSelection {
 }
 
 /** Uploads have no address that `--target` could name: they are included only without targets. */
-function targetFilter({ targets = [] }: RefreshPolicy): (target: RefreshTarget) => boolean {
+function targetFilter({ targets = [] }: Pick<RefreshPolicy, "targets">): (target: RefreshTarget) => boolean {
   if (targets.length === 0) return () => true;
   const scopes = targets.flatMap((target) => parseScope(target) ?? []);
   return (target) => target.type !== "uploads" && scopes.some((scope) => isInScope(target.address, scope));
@@ -79,7 +79,7 @@ export function countResources(targets: readonly RefreshTarget[]): number {
 export function countUnchecked(
   recorded: Recorded,
   observations: readonly Observation[],
-  policy: RefreshPolicy,
+  policy: Pick<RefreshPolicy, "targets">,
 ): number {
   const checked = new Set(observations.filter(({ read }) => read.type !== "unreadable").map(nameOf));
   const known = [...recordedFiles(recorded), ...recordedProducts(recorded)].map(({ target }) => target);

@@ -117,7 +117,6 @@ function valuesOf(change: Change): ValueView[] {
   }
   switch (change.action) {
     case "create":
-      return attributeValues({}, change.after, change.attributes);
     case "in_doubt":
       return attributeValues({}, change.after ?? {}, change.attributes);
     case "update":

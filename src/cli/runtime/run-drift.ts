@@ -2,7 +2,8 @@ import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Drift } from "../../model/drift.ts";
 import type { RefreshMode, RefreshSummary } from "../../model/observed.ts";
-import { publicationsInForce, type Recorded } from "../../model/recorded.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import { countUnchecked } from "../../refresh/select-targets.ts";
 import { type DriftReport, makeDriftReport } from "../../report/drift-report.ts";
 import { plural } from "../../report/quantities.ts";
 import { CliError } from "./cli-error.ts";
@@ -50,10 +51,7 @@ export function assertCompared({ report, recorded }: ComparedState): void {
       "Run `draftsync apply` first, or adopt existing files with `draftsync import --all`.",
     );
   }
-  const products = new Set(
-    [...publicationsInForce(recorded).values(), ...recorded.duplicates].map((each) => each.productId),
-  );
-  if (checked > 0 && not_checked < recorded.attachments.length + products.size) return;
+  if (checked > 0 && not_checked < countUnchecked(recorded, [], {})) return;
   if (unreadable > 0) {
     throw refused("the service could not be read", "Fix what the warning above reports, then run it again.");
   }

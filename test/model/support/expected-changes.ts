@@ -45,7 +45,7 @@ function hasWithdrawn(
   );
 }
 
-/** What is recorded if every attachment in doubt took effect as it was sent. */
+/** What is recorded if every attachment in doubt took effect. */
 function assumeAttached(recorded: Recorded): Recorded {
   let { attachments, inDoubt } = recorded;
   for (const { kind, address, intent, startedAt } of recorded.inDoubt) {
@@ -189,7 +189,7 @@ function excludeProtected(
 
 /**
  * What else a draft with a file in doubt needs waits, and so do its publish and what copies that, unless all its files in
- * doubt are wanted as they were sent, and only further files are attached or updated.
+ * doubt are wanted with the values that were sent, and only further files are attached or updated.
  */
 function deferForDoubts(changes: Map<string, string>, open: ReadonlySet<string>): void {
   const files = [...changes].filter(([address]) => /_files\//.test(address));

@@ -320,7 +320,7 @@ test.each([
   { what: "a publication", manifest: "draft: 2\npublish: true\n", address: "drafts/2/product" },
   { what: "a duplicate", manifest: "duplicates: [{ name: copy, product: 5 }]\n", address: "duplicates/copy" },
 ])(
-  "leaves $what in doubt when the response names the product of another address",
+  "leaves $what in doubt when the response names a product that has a different address",
   async ({ manifest, address }) => {
     await world.write("draft: 1\npublish: true\n");
     await world.apply();
@@ -338,7 +338,7 @@ test.each([
   },
 );
 
-test("attaches nothing when the response to a registration is the upload of another object", async () => {
+test("attaches nothing when the response to a registration names an upload with a different object", async () => {
   const data = { type: "upload", id: "u1", attributes: { status: "success", file_id: 900 } };
   world.proxy.choose = ({ method, path }) =>
     method === "POST" && path === "/api/uploads"
