@@ -88,19 +88,21 @@ export async function settleDoubt(
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
+  const managed = pickNamed(attributes, change.attributes);
   const { operation_id: operationId, kind, status, detail: message } = change.before;
   const doubt: UnsettledAttachment = {
     address: change.address,
     target,
     attributes,
+    managed,
     intent: attachIntent(target, { attributes, after, replaces }),
     kind: kind === "update" || kind === "detach" ? kind : "attach",
-    effect: (by, answered) =>
-      attachedEffect(
-        context,
-        { change, target, by, attributes: { ...known, ...answered, ...attributes } },
-        replaces,
-      ),
+    effect: (by, answered) => {
+      // An update leaves what it does not name; a new attachment has nothing of an earlier one.
+      const others =
+        by === "patch" ? { ...known, ...attributes, ...answered } : { ...answered, ...attributes };
+      return attachedEffect(context, { change, target, by, attributes: { ...others, ...managed } }, replaces);
+    },
     first: {
       outcome: "unknown",
       operationId,
@@ -128,9 +130,8 @@ export async function updateFile(
   { change, signal }: { change: UpdateChange; signal: AbortSignal },
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(change.before));
-  const changed = new Set(change.attributes);
   const all = pickAttributes(target.kind, change.after);
-  const sent: Attributes = Object.fromEntries(Object.entries(all).filter(([name]) => changed.has(name)));
+  const sent = pickNamed(all, change.attributes);
   const known = pickAttributes(target.kind, change.before);
   return sendUpdate(context, {
     address: change.address,
@@ -287,6 +288,10 @@ function recordOf(
     ...digestOf(change.after),
     provenance: { by, at: clock.now() },
   };
+}
+
+function pickNamed(attributes: Attributes, names: readonly string[]): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.includes(name)));
 }
 
 function digestOf(state: AttachmentState | null): { readonly sha256?: string } {

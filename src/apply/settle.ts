@@ -22,7 +22,10 @@ type Failed = Exclude<Answer, { outcome: "done" }>;
 export interface UnsettledAttachment {
   readonly address: string;
   readonly target: FileTarget;
+  /** Sent when it is attached again. */
   readonly attributes: Attributes;
+  /** Those that the check sets; absent: all. */
+  readonly managed?: Attributes;
   /** Of the attachment: what the next run needs to settle it. */
   readonly intent: OperationIntent;
   /** What the ledger takes when the file turns out to be attached. */
@@ -233,7 +236,7 @@ async function refuse(context: SettleContext, conflict: Failed): Promise<ChangeE
 
 /** Where the attachment was refused, the PATCH adopts the file: lost, it is an attachment in doubt. */
 function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answer> {
-  const { target, attributes, intent, effect, first, signal, budget, wasAttached } = doubt;
+  const { target, managed = doubt.attributes, intent, effect, first, signal, budget, wasAttached } = doubt;
   const { draftId } = target;
   const { status: refusedWith } = first.failure;
   const adoption = {
@@ -246,11 +249,11 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
     address: doubt.address,
     budget,
     ...(first.outcome === "unknown"
-      ? { kind: "update", intent: intentOf(target, attributes) }
+      ? { kind: "update", intent: intentOf(target, managed) }
       : { kind: "attach", intent: adoption }),
     signal,
     call: async (options) => {
-      const answer = await context.service.update(target, attributes, options);
+      const answer = await context.service.update(target, managed, options);
       const isOpen = answer.outcome === "rejected" && answer.failure.code !== "not-attached";
       if (!isOpen || first.outcome === "unknown" || isRateLimited(first)) return answer;
       const failure = uncheckedFailure(answer.failure, "the file is attached already");

@@ -16,7 +16,14 @@ import {
   type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
+import {
+  type AttributeName,
+  type Attributes,
+  attributeNames,
+  changedAttributes,
+  fileResource,
+  hasAttributes,
+} from "../model/resource.ts";
 import {
   type Addressed,
   desiredState,
@@ -38,7 +45,7 @@ import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /**
  * Product and promotional files: desired against recorded. An attachment in doubt is compared as if it had taken effect as it
- * was sent. Other values for its file are set by what settles it; everything else that depends on it waits for the next plan
+ * was sent. The values of its entry are set by what settles it; everything else that depends on it waits for the next plan
  * (`excludeUnsettled`).
  */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
@@ -57,14 +64,11 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
-    const isWanted = entry !== undefined && (isOwnUpdate || asSent.has(address));
-    if (!isWanted || hasWithdrawn(operation, entry, formerAt.get(address)))
+    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
       return { ...inDoubtChange(operation, sentState(operation)), check_only: true };
-    // What settles the doubt sets the values of the manifest as well.
-    const after = sentState(operation, { ...intent.attributes, ...entry.attributes });
-    if (!isOwnUpdate) return inDoubtChange(operation, after);
-    settled.add(change);
-    return { ...inDoubtChange(operation, after), attributes: change.attributes };
+    if (isOwnUpdate) settled.add(change);
+    const attributes = { ...sentCarried(operation, formerAt.get(address)), ...entry.attributes };
+    return inDoubtChange(operation, sentState(operation, attributes), managedNames(entry));
   });
   const others = all.changes.filter((change) => !settled.has(change)).map(atItsFile(doubts));
   return {
@@ -74,22 +78,17 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   };
 }
 
-/**
- * Whether a value was sent that the entry no longer sets: it must not be sent once more. What a new file keeps of the one that it
- * replaces was never set by the entry.
- */
-function hasWithdrawn(
-  { intent: { attributes = {}, replaces } }: RecordedOperation,
-  entry: DesiredAttachment,
-  former: RecordedAttachment | undefined,
-): boolean {
-  const kept = former !== undefined && former.fileId === replaces ? former.attributes : {};
-  return attributeNames[entry.address.kind].some(
-    (name) =>
-      attributes[name] !== undefined &&
-      entry.attributes[name] === undefined &&
-      kept[name] !== attributes[name],
+/** What was sent because the replaced file has it: not from a manifest, so it was not taken out of one. */
+function sentCarried({ intent }: RecordedOperation, former: RecordedAttachment | undefined): Attributes {
+  if (former === undefined || former.fileId !== intent.replaces) return {};
+  const kept = new Map(Object.entries(former.attributes));
+  return Object.fromEntries(
+    Object.entries(intent.attributes ?? {}).filter(([name, value]) => kept.get(name) === value),
   );
+}
+
+function managedNames({ address: { kind }, attributes }: DesiredAttachment): readonly AttributeName[] {
+  return attributeNames[kind].filter((name) => attributes[name] !== undefined);
 }
 
 /** Another file in doubt whose entry has an attachment in doubt is shown at its path: a plan has one change for an address. */
@@ -128,14 +127,19 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
       changes.push(...formerRemoval(former, address, named));
       continue;
     }
-    const change = compare(address, attachment, found, index);
+    const { record } = found;
+    // Another entry has the file with its values by now: it is not replaced.
+    const former = found.former !== undefined && named().has(found.former) ? undefined : found.former;
+    const change = compare(address, attachment, { record, former }, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
-    const { record, former } = found;
     if (record === undefined) continue;
     accounted += 1;
     if (record.address !== address) claimed.add(record);
-    if (former !== undefined) changes.push(...formerRemoval(former, fileResource(former), named));
+    if (former !== undefined)
+      changes.push(
+        removal(former, { address: fileResource(former), reason: "content_changed", isHalfDone: false }),
+      );
   }
   const all = accounted < recorded.attachments.length ? recorded.attachments : [];
   const left = all.filter((each) => !claimed.has(each) && !wanted().has(each.address) && !named().has(each));
@@ -199,8 +203,10 @@ function compare(
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
   const isReplaced = known !== undefined && isOtherContent(attachment, known, index);
-  const replaced = isReplaced ? known : former;
-  const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced);
+  // A new file keeps what is known of the one that it replaces and not managed; a recorded one has values of its own.
+  const replaced = isReplaced ? known : known === undefined ? former : undefined;
+  const carried = replaced === undefined ? {} : index.knownAttributes(replaced);
+  const wanted = { ...attachment, attributes: { ...carried, ...attachment.attributes } };
   if (known === undefined) {
     const after = desiredState(wanted, index);
     const attributes = changedAttributes(kind, {}, wanted.attributes);
@@ -213,11 +219,8 @@ function compare(
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0)) {
-    const kept = doubt.kind === "detach" ? withCarried(wanted, known) : wanted;
-    return inDoubtChange(
-      { ...doubt, address },
-      orderState({ ...desiredState(kept, index), file_id: known.fileId }),
-    );
+    const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
+    return inDoubtChange({ ...doubt, address }, after, managedNames(attachment));
   }
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
@@ -238,11 +241,6 @@ function compare(
     };
   }
   return { address, action: "adopt", reason: "renamed", before, after: same, attributes, confirmed };
-}
-
-/** With the recorded value of every attribute that is not managed: a file that replaces another keeps them. */
-function withCarried(attachment: DesiredAttachment, replaced: RecordedAttachment): DesiredAttachment {
-  return { ...attachment, attributes: { ...replaced.attributes, ...attachment.attributes } };
 }
 
 /** Of a large catalogue nearly everything is: no states are made of it. */

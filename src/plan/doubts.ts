@@ -98,10 +98,14 @@ export function sentState(
   return orderState({ file_id: fileId, ...(sha256 === undefined ? {} : { sha256 }), ...attributes });
 }
 
-/** The change for an address in doubt. With `after`, apply settles it. */
+/**
+ * The change for an address in doubt. With `after`, apply settles it, and sets `attributes`: those that the manifest has. Others
+ * of `after` are only sent when the file is attached again.
+ */
 export function inDoubtChange(
   operation: RecordedOperation,
   after: AttachmentState | null = null,
+  attributes: readonly string[] = [],
 ): InDoubtChange {
   const status = operation.intent.refusedWith ?? operation.status;
   return {
@@ -118,6 +122,6 @@ export function inDoubtChange(
       detail: operation.detail ?? "the process ended, or lost its lock, before the answer was recorded",
     },
     after,
-    attributes: [],
+    attributes,
   };
 }

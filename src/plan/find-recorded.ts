@@ -36,7 +36,7 @@ interface Search {
 export interface Found {
   readonly record?: RecordedAttachment | undefined;
   /** What has the address and is not the desired file. Without a record, another entry has that file now. */
-  readonly former?: RecordedAttachment;
+  readonly former?: RecordedAttachment | undefined;
 }
 
 /**

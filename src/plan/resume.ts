@@ -163,7 +163,10 @@ class RestOfPlan {
 
   #ofFile(change: CreateChange | ReplaceChange, doubt: RecordedOperation | undefined): Rest {
     if (this.#wasMade(change)) return this.#detachment(change);
-    if (doubt !== undefined) return [inDoubtChange(doubt, sentState(doubt)), ...this.#detachment(change)];
+    if (doubt !== undefined) {
+      const sent = Object.keys(doubt.intent.attributes ?? {});
+      return [inDoubtChange(doubt, sentState(doubt), sent), ...this.#detachment(change)];
+    }
     return [change.action === "replace" && !this.#hasOldFile(change) ? creationOf(change) : change];
   }
 
@@ -181,7 +184,7 @@ class RestOfPlan {
   #ofDoubt(change: InDoubtChange, doubt: RecordedOperation | undefined): Rest {
     const { after, before } = change;
     if (doubt !== undefined && doubt.intent.fileId === after?.file_id)
-      return [{ ...change, ...inDoubtChange(doubt, after) }];
+      return [{ ...change, ...inDoubtChange(doubt, after, change.attributes) }];
     if (this.#recorded.inDoubt.some(({ id }) => id === before.operation_id)) return [change];
     return change.check_only || this.#wasMade(change) ? [] : "stale";
   }

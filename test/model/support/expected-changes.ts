@@ -1,6 +1,6 @@
 import { formatAddress } from "../../../src/model/address.ts";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
-import type { Recorded, RecordedAttachment, RecordedOperation } from "../../../src/model/recorded.ts";
+import type { Recorded, RecordedAttachment } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 
 /**
@@ -15,34 +15,16 @@ export function expectedChanges(desired: Desired, recorded: Recorded): string[] 
     ...duplicateChanges(desired, recorded),
   ]);
   const open = new Set<string>();
-  for (const operation of recorded.inDoubt) {
-    const { kind, address } = operation;
+  for (const { kind, address } of recorded.inDoubt) {
     if (!/^(attach|publish|duplicate)$/.test(kind)) continue;
     // What settles the doubt sets other values as well.
-    const isOpen =
-      (changes.get(address) ?? "update") !== "update" || hasWithdrawn(operation, desired, recorded);
+    const isOpen = (changes.get(address) ?? "update") !== "update";
     if (kind === "attach" && isOpen) open.add(headOf(address));
     changes.set(address, "in_doubt");
   }
   excludeProtected(changes, desired, recorded);
   deferForDoubts(changes, open);
   return [...changes].map(([address, action]) => `${action} ${address}`).sort();
-}
-
-/** Whether a value was sent that the entry has no more, and that is none of the file that the new one replaces. */
-function hasWithdrawn(
-  { address, intent }: RecordedOperation,
-  { drafts }: Desired,
-  { attachments }: Recorded,
-): boolean {
-  const files = drafts.flatMap((draft) => draft.attachments);
-  const entry = files.find((file) => formatAddress(file.address) === address);
-  const old = attachments.find((each) => each.address === address && each.fileId === intent.replaces);
-  const wished = new Set(Object.keys(entry?.attributes ?? {}));
-  const kept = new Map(Object.entries(old?.attributes ?? {}));
-  return Object.entries(intent.attributes ?? {}).some(
-    ([name, value]) => !wished.has(name) && kept.get(name) !== value,
-  );
 }
 
 /** What is recorded if every attachment in doubt took effect. */
@@ -189,7 +171,7 @@ function excludeProtected(
 
 /**
  * What else a draft with a file in doubt needs waits, and so do its publish and what copies that, unless all its files in
- * doubt are wanted with the values that were sent, and only further files are attached or updated.
+ * doubt are wanted, and only further files are attached or updated.
  */
 function deferForDoubts(changes: Map<string, string>, open: ReadonlySet<string>): void {
   const files = [...changes].filter(([address]) => /_files\//.test(address));

@@ -100,6 +100,49 @@ describe("attachment whose response is lost", () => {
     },
   );
 
+  test.each([
+    { name: "took effect", fault: { type: "answer-lost" }, first: "arnold" },
+    { name: "never arrived", fault: { type: "lost" }, first: undefined },
+  ] as const)(
+    "sets only what the manifest has by now for an attachment that $name",
+    async ({ fault, first: renderer }) => {
+      const broken = { type: "answer", status: 500 } as const;
+      await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold, file_format: fbx }]\n");
+      world.proxy.choose = ({ method }) => (method === "POST" ? fault : broken);
+      await world.apply();
+      world.proxy.choose = () => undefined;
+      await world.write("draft: 1\nproduct_files: [{ file_id: 10, file_format: obj }]\n");
+      const { changes } = await world.plan();
+      expect(changes).toMatchObject([{ action: "in_doubt", attributes: ["file_format"] }]);
+      await world.apply();
+      const attributes = { file_format: "obj", ...(renderer === undefined ? {} : { renderer }) };
+      expect(world.sandbox.state().attachments).toMatchObject([{ attributes }]);
+      expect((await world.ledger.load()).attachments.map((each) => each.attributes)).toEqual([
+        world.sandbox.state().attachments[0]?.attributes,
+      ]);
+      expect((await world.plan()).changes).toEqual([]);
+    },
+  );
+
+  test("settles a detachment in doubt with nothing that the manifest does not have", async () => {
+    const manifest = "draft: 1\nproduct_files: [{ file_id: 10, file_format: fbx }]\n";
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold, file_format: fbx }]\n");
+    await world.apply();
+    await world.write("draft: 1\nproduct_files: []\n");
+    world.proxy.choose = () => ({ type: "answer-lost" });
+    await world.apply();
+    await world.write(manifest);
+    const sent: string[] = [];
+    world.proxy.choose = ({ method, body }) => {
+      sent.push(`${method} ${body}`);
+      return undefined;
+    };
+    await world.apply();
+    expect(sent.join()).not.toContain("arnold");
+    const [attachment] = world.sandbox.state().attachments;
+    expect(attachment?.attributes).toEqual({ file_format: "fbx" });
+  });
+
   describe.each(["never arrived", "took effect"])(
     "file that is no longer desired and whose attachment %s",
     (how) => {

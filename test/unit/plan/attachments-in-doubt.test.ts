@@ -43,9 +43,10 @@ test.each([
 });
 
 test.each([
-  ["the values that were sent", { renderer: "b" }, []],
+  ["the values that were sent", { renderer: "b" }, ["renderer"]],
   ["another value", { renderer: "c" }, ["renderer"]],
-  ["one more value", { renderer: "b", file_format: "x" }, ["file_format"]],
+  ["one more value", { renderer: "b", file_format: "x" }, ["file_format", "renderer"]],
+  ["no value", {}, []],
 ])("settles an attach in doubt whose entry has %s with what its entry has", (_name, values, attributes) => {
   const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, values);
   const plan = planOf(desired(entry), recorded);
@@ -55,21 +56,21 @@ test.each([
   expect(plan.changes[0]).not.toHaveProperty("check_only");
 });
 
-test.each([{ file_format: "x" }, {}])(
-  "only checks an attach in doubt that sent a value which %j has not",
-  (values) => {
-    const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, values);
-    const publish = { revision: 1, position: 1 };
-    const drafts = [draftWith(1, { attachments: [entry], publish })];
-    const { changes, diagnostics } = planOf(desiredWith({ drafts }), recorded);
-    expect(changes).toMatchObject([{ action: "in_doubt", after: { renderer: "b" }, check_only: true }]);
-    expect(diagnostics).toMatchObject([{ code: "waits-for-doubt" }]);
-  },
-);
+test("what a manifest no longer has is neither set nor sent again", () => {
+  const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, { file_format: "x" });
+  const publish = { revision: 1, position: 1 };
+  const drafts = [draftWith(1, { attachments: [entry], publish })];
+  const { changes, diagnostics } = planOf(desiredWith({ drafts }), recorded);
+  expect(changes).toMatchObject([{ action: "publish" }, { action: "in_doubt", attributes: ["file_format"] }]);
+  expect(changes[1]?.after).toEqual({ file_id: 10, file_format: "x" });
+  expect(diagnostics).toEqual([]);
+});
 
 test("an attach in doubt whose file has another entry is only checked, and the rest waits", () => {
   const plan = planOf(desired(byId), recorded);
-  expect(plan.changes).toMatchObject([{ after: { file_id: 10, renderer: "b" }, check_only: true }]);
+  expect(plan.changes).toMatchObject([
+    { after: { file_id: 10, renderer: "b" }, attributes: [], check_only: true },
+  ]);
   expect(plan.diagnostics).toMatchObject([
     { code: "waits-for-doubt", message: expect.stringContaining("1 change waits until") },
   ]);
@@ -110,16 +111,17 @@ test("a file that is named another way is settled while an update of it is in do
   const known = [recordedFile(1, 10, { address: attach.address, attributes: { file_format: "x" } })];
   const entry = wantedFile(1, 10, { file_format: "x" });
   expect(lines(desired(entry), recordedWith({ attachments: known, inDoubt: [update] }))).toEqual([
-    "in_doubt outcome_unknown drafts/1/product_files/10",
+    "in_doubt outcome_unknown drafts/1/product_files/10 [file_format]",
   ]);
 });
 
-test("a detach in doubt of a file that is named again is settled with the values that the file had", () => {
+test("a detach in doubt of a file that is named again is settled with the values of its entry alone", () => {
   const [change] = planOf(
     desired(wantedFile(1, 10)),
     recordedWith({ attachments, inDoubt: [detach] }),
   ).changes;
-  expect(change).toMatchObject({ action: "in_doubt", after: { file_id: 10, renderer: "a" } });
+  expect(change).toMatchObject({ action: "in_doubt", attributes: [] });
+  expect(change?.after).toEqual({ file_id: 10 });
 });
 
 test.each(["update", "detach"] as const)(

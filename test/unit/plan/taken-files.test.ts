@@ -42,7 +42,7 @@ const byUploadKey = wanted(1, "product_files", { by: "upload_key", uploadKey: "i
 const changed = wantedSource(1, "a.glb", "new");
 const desired = (...attachments: DesiredAttachment[]) =>
   desiredWith({ drafts: [draftWith(1, { attachments })] });
-const created = `create not_recorded ${source} [renderer]`;
+const created = `create not_recorded ${source}`;
 
 describe("the old file of a changed source that another entry names", () => {
   const namedBy: [string, DesiredAttachment, string][] = [
@@ -59,9 +59,10 @@ describe("the old file of a changed source that another entry names", () => {
     expect(changes.find(({ action }) => action === "create")).toMatchObject({ address: source });
   });
 
-  test("leaves the attributes that are no longer managed to the new file, too", () => {
+  test("keeps its values, of which the new content gets none", () => {
     const [, create] = planOf(desired(changed, wantedFile(1, 10)), holding()).changes;
-    expect(create).toMatchObject({ action: "create", after: { renderer: "vray" }, attributes: ["renderer"] });
+    expect(create).toMatchObject({ action: "create", attributes: [] });
+    expect(create?.after).not.toHaveProperty("renderer");
   });
 
   test("stays attached when only the changed source is targeted", () => {
