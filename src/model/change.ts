@@ -104,7 +104,7 @@ export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, n
  * What of its draft depends on that waits for the next plan.
  */
 export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null> & {
-  /** The manifests ask for another file or other values: when the file is not attached, it is not attached again. */
+  /** The manifests ask for another file, or for none: when this one is not attached, it is not attached again. */
   readonly check_only?: true;
 };
 
