@@ -17,12 +17,11 @@ import {
   type RecordedOperation,
 } from "../model/recorded.ts";
 import {
-  type AttributeName,
   type Attributes,
-  attributeNames,
   changedAttributes,
   fileResource,
   hasAttributes,
+  omitAttributes,
 } from "../model/resource.ts";
 import {
   type Addressed,
@@ -33,14 +32,7 @@ import {
 } from "./attachment-states.ts";
 import { type Differences, makeUnmanagedTest } from "./differences.ts";
 import { assumeAttached, blockingDoubts, inDoubtChange, sentState } from "./doubts.ts";
-import {
-  type Found,
-  findRecorded,
-  isOtherContent,
-  knownFile,
-  type Named,
-  namedElsewhere,
-} from "./find-recorded.ts";
+import { findRecorded, isOtherContent, knownFile, namedElsewhere } from "./find-recorded.ts";
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /**
@@ -68,7 +60,8 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
       return { ...inDoubtChange(operation, sentState(operation)), check_only: true };
     if (isOwnUpdate) settled.add(change);
     const attributes = { ...sentCarried(operation, formerAt.get(address)), ...entry.attributes };
-    return inDoubtChange(operation, sentState(operation, attributes), managedNames(entry));
+    const managed = changedAttributes(entry.address.kind, {}, entry.attributes);
+    return inDoubtChange(operation, sentState(operation, attributes), managed);
   });
   const others = all.changes.filter((change) => !settled.has(change)).map(atItsFile(doubts));
   return {
@@ -80,15 +73,9 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
 
 /** What was sent because the replaced file has it: not from a manifest, so it was not taken out of one. */
 function sentCarried({ intent }: RecordedOperation, former: RecordedAttachment | undefined): Attributes {
-  if (former === undefined || former.fileId !== intent.replaces) return {};
-  const kept = new Map(Object.entries(former.attributes));
-  return Object.fromEntries(
-    Object.entries(intent.attributes ?? {}).filter(([name, value]) => kept.get(name) === value),
-  );
-}
-
-function managedNames({ address: { kind }, attributes }: DesiredAttachment): readonly AttributeName[] {
-  return attributeNames[kind].filter((name) => attributes[name] !== undefined);
+  const { attributes: sent = {}, replaces } = intent;
+  if (former === undefined || former.fileId !== replaces) return {};
+  return omitAttributes(sent, new Set(changedAttributes(former.kind, former.attributes, sent)));
 }
 
 /** Another file in doubt whose entry has an attachment in doubt is shown at its path: a plan has one change for an address. */
@@ -123,23 +110,18 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
     const holder = files.take(attachment, fileId, address);
     if (holder !== undefined) {
       diagnostics.push(sameFileTwice(attachment, { address, ...holder }));
-      const former = own?.fileId === holder.fileId ? undefined : own;
-      changes.push(...formerRemoval(former, address, named));
+      if (own !== undefined && own.fileId !== holder.fileId && !named().has(own))
+        changes.push(formerRemoval(own, address));
       continue;
     }
-    const { record } = found;
-    // Another entry has the file with its values by now: it is not replaced.
-    const former = found.former !== undefined && named().has(found.former) ? undefined : found.former;
-    const change = compare(address, attachment, { record, former }, index);
+    const { record, former } = found;
+    const change = compare(address, attachment, record, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
     if (record === undefined) continue;
     accounted += 1;
     if (record.address !== address) claimed.add(record);
-    if (former !== undefined)
-      changes.push(
-        removal(former, { address: fileResource(former), reason: "content_changed", isHalfDone: false }),
-      );
+    if (former !== undefined) changes.push(formerRemoval(former, fileResource(former)));
   }
   const all = accounted < recorded.attachments.length ? recorded.attachments : [];
   const left = all.filter((each) => !claimed.has(each) && !wanted().has(each.address) && !named().has(each));
@@ -182,36 +164,25 @@ function addressed({ drafts }: Desired): readonly Addressed[] {
   return all.sort((a, b) => compareText(a.address, b.address));
 }
 
-/**
- * Detaches a file whose entry has another one by now, unless a further entry names it: left attached, it would be published
- * too.
- */
-function formerRemoval(
-  former: RecordedAttachment | undefined,
-  address: string,
-  named: Named,
-): readonly Change[] {
-  if (former === undefined || named().has(former)) return [];
-  return [removal(former, { address, reason: "content_changed", isHalfDone: false })];
+/** Detaches a file whose entry has another one by now, and which no further entry names: left attached, it would be published too. */
+function formerRemoval(former: RecordedAttachment, address: string): AttachmentChange {
+  return removal(former, { address, reason: "content_changed", isHalfDone: false });
 }
 
 function compare(
   address: string,
   attachment: DesiredAttachment,
-  { record: known, former }: Found,
+  known: RecordedAttachment | undefined,
   index: RecordedIndex,
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
-  const isReplaced = known !== undefined && isOtherContent(attachment, known, index);
-  // A new file keeps what is known of the one that it replaces and not managed; a recorded one has values of its own.
-  const replaced = isReplaced ? known : known === undefined ? former : undefined;
-  const carried = replaced === undefined ? {} : index.knownAttributes(replaced);
-  const wanted = { ...attachment, attributes: { ...carried, ...attachment.attributes } };
   if (known === undefined) {
-    const after = desiredState(wanted, index);
-    const attributes = changedAttributes(kind, {}, wanted.attributes);
+    const after = desiredState(attachment, index);
+    const attributes = changedAttributes(kind, {}, attachment.attributes);
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
+  const isReplaced = isOtherContent(attachment, known, index);
+  const wanted = isReplaced ? withCarried(attachment, index.knownAttributes(known)) : attachment;
   const asDesired = isAsDesired(address, wanted, known, index);
   const doubt = isReplaced ? undefined : index.doubtOf(known);
   if (asDesired && doubt === undefined) return undefined;
@@ -220,7 +191,7 @@ function compare(
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0)) {
     const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
-    return inDoubtChange({ ...doubt, address }, after, managedNames(attachment));
+    return inDoubtChange({ ...doubt, address }, after, changedAttributes(kind, {}, attachment.attributes));
   }
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
@@ -241,6 +212,11 @@ function compare(
     };
   }
   return { address, action: "adopt", reason: "renamed", before, after: same, attributes, confirmed };
+}
+
+/** A new file keeps what is known of the one that it replaces and not managed. */
+function withCarried(attachment: DesiredAttachment, known: Attributes): DesiredAttachment {
+  return { ...attachment, attributes: { ...known, ...attachment.attributes } };
 }
 
 /** Of a large catalogue nearly everything is: no states are made of it. */
@@ -273,7 +249,7 @@ function removal(attachment: RecordedAttachment, { address, reason, isHalfDone }
     reason,
     before: recordedState(attachment, address),
     after: null,
-    attributes: attributeNames[attachment.kind].filter((name) => attachment.attributes[name] !== undefined),
+    attributes: changedAttributes(attachment.kind, {}, attachment.attributes),
     confirmed: confirmedState(attachment.provenance),
     ...(isHalfDone ? { completes_replace: true } : {}),
   };

@@ -35,8 +35,8 @@ interface Search {
 /** See {@link findRecorded}. */
 export interface Found {
   readonly record?: RecordedAttachment | undefined;
-  /** What has the address and is not the desired file. Without a record, another entry has that file now. */
-  readonly former?: RecordedAttachment | undefined;
+  /** What has the address, and no entry names any more: `record` takes its place. */
+  readonly former?: RecordedAttachment;
 }
 
 /**
@@ -53,7 +53,8 @@ export function findRecorded(
   if (!isOtherContent(attachment, own, index))
     return { record: claimed.has(own) ? findElsewhere(attachment, search) : own };
   const elsewhere = findElsewhere(attachment, search);
-  return elsewhere === undefined && !named().has(own) ? { record: own } : { record: elsewhere, former: own };
+  if (named().has(own)) return { record: elsewhere };
+  return elsewhere === undefined ? { record: own } : { record: elsewhere, former: own };
 }
 
 /** By its file id, when a manifest now names the file another way; else by its content, when a local file was renamed. */
