@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type DatabaseConnection,
   type Driver,
@@ -130,6 +131,8 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     let page = await pageAfter(0);
     while (page !== undefined && page.last !== null) {
       take(JSON.parse(page.rows));
+      // Manifests are parsed at the same time.
+      await nextTurn();
       page = await pageAfter(page.last);
     }
   }
