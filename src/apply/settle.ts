@@ -148,11 +148,13 @@ async function findAttachment(
   return "not-attached";
 }
 
-/** A refused check is what a person has to know; one that was lost says no more than the call that it was to settle. */
+/** A response to a check is what a person has to know; one that was lost says no more than the call that it was to settle. */
 function stillOpen(first: Failed, { outcome, failure }: Failed): Failed {
-  if (outcome !== "rejected") return first;
-  if (first.outcome === "unknown") return { ...first, failure: uncheckedFailure(failure, "it took effect") };
-  return failure.stops === "run" ? { ...first, failure } : first;
+  if (first.outcome !== "unknown") return failure.stops === "run" ? { ...first, failure } : first;
+  if (failure.status === undefined) return first;
+  const unchecked = uncheckedFailure(failure, "it took effect");
+  const { hint } = outcome === "rejected" ? unchecked : first.failure;
+  return { ...first, failure: { ...unchecked, ...(hint === undefined ? {} : { hint }) } };
 }
 
 function uncheckedFailure(failure: CallFailure, what: string): CallFailure {

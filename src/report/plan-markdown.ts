@@ -16,9 +16,8 @@ import {
   shortText,
 } from "./markdown.ts";
 import { makePalette } from "./palette.ts";
-import { whyNoChanges } from "./plan-text.ts";
 import type { CountView, GroupView, PlanView } from "./plan-view.ts";
-import { countActions } from "./plan-view.ts";
+import { countActions, whyNoChanges } from "./plan-view.ts";
 import { formatCount, plural } from "./quantities.ts";
 import { codeSpan, commentMarker, cutText, htmlCode, htmlText, plainWords } from "./sanitize-markdown.ts";
 

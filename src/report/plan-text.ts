@@ -6,6 +6,7 @@ import type { DriftView, RefreshView } from "./drift-view.ts";
 import type { Palette, Tone } from "./palette.ts";
 import { tones } from "./palette.ts";
 import type { CountView, GroupView, NewLedgerView, PlanView, RemovedView } from "./plan-view.ts";
+import { whyNoChanges } from "./plan-view.ts";
 import { formatCount, plural } from "./quantities.ts";
 import { sanitizeLine, sanitizeText } from "./sanitize-text.ts";
 import type { Segment, SegmentLine } from "./word-diff.ts";
@@ -230,19 +231,6 @@ function formatUnmanaged({ unmanaged }: PlanView, paint: Palette): string[] {
   if (unmanaged === undefined) return [];
   const { files, list, rest } = unmanaged;
   return [`${paint("strong", "Not managed:")} ${files} in ${sanitizeLine(list)}${rest}.`];
-}
-
-/** Codes of the warnings that stand for changes that a run leaves out. */
-const narrowing: ReadonlySet<string> = new Set([
-  "excluded-by-policy",
-  "removed-drafts-excluded",
-  "removed-duplicates-excluded",
-]);
-
-/** Why there is nothing to do, in a sentence. */
-export function whyNoChanges({ diagnostics }: PlanView): string {
-  if (diagnostics.some(({ code }) => narrowing.has(code))) return "Remaining changes need manual approval.";
-  return "Everything is up to date.";
 }
 
 /** What a refresh checked and what it did not, a line each; no line without a refresh. */

@@ -303,3 +303,18 @@ export function commonValues(groups: readonly GroupView[]): CommonValues {
     others: repeated.length === 0 || others.length > maxOthers ? [] : others,
   };
 }
+
+/** Codes of the warnings that stand for changes that a run leaves out. */
+const narrowing: ReadonlySet<string> = new Set([
+  "excluded-by-policy",
+  "removed-drafts-excluded",
+  "removed-duplicates-excluded",
+  "new-ledger",
+  "maybe-published",
+]);
+
+/** Why there is nothing to do, in a sentence. */
+export function whyNoChanges({ diagnostics }: PlanView): string {
+  if (diagnostics.some(({ code }) => narrowing.has(code))) return "Remaining changes need manual approval.";
+  return "Everything is up to date.";
+}

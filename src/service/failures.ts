@@ -98,10 +98,7 @@ const sentences = {
     hint: "Run the command again: it continues to wait. Or raise service.profile.upload_deadline.",
   },
   // Refused, or in conflict with what is at the service.
-  conflict: {
-    what: "the service reports a conflict",
-    hint: "Run plan again: what is at the service may have changed.",
-  },
+  conflict: { what: "the service reports a conflict" },
   "rate-limited": {
     what: "the service asks for fewer calls",
     hint: "Run the command again later; lower service.rate if this happens often.",

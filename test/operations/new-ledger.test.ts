@@ -177,4 +177,7 @@ test("reconcile reports a new ledger in its status", async () => {
   expect(await folder.read("metrics.prom")).toMatch(
     /draftsync_run_status\{[^}]*status="new_ledger"[^}]*\} 1/,
   );
+  const again = await run("reconcile");
+  expect(again.code).toBe(5);
+  expect(again.stdout).toContain("No changes. Remaining changes need manual approval.");
 });

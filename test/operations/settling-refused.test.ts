@@ -12,6 +12,7 @@ beforeEach(confirmLedger);
 test.each([
   { status: 401, code: "unauthorized", stops: true },
   { status: 405, code: "method-not-allowed", stops: false },
+  { status: 409, code: "conflict", stops: false },
   { status: 422, code: "invalid", stops: false },
 ])(
   "a $status returned to the check of a lost attachment is printed with its reason",
@@ -25,6 +26,7 @@ test.each([
       expect(stderr).toContain(`[${code}]`);
       expect(stderr).toContain("Ask Ada.");
       expect(stderr).toContain("whether it took effect could not be checked");
+      expect(stderr.match(/run the command again/gi)).toHaveLength(1);
       expect(stderr.includes("the run stopped")).toBe(stops);
     }
     proxy.choose = () => undefined;

@@ -288,6 +288,13 @@ describe("report of a failure", () => {
     });
   });
 
+  it("names one command after a conflict of an update", async () => {
+    const { service } = await startHarness(() => answer(409));
+    expect(await service.update(target, {}, write())).toMatchObject({
+      failure: { hint: expect.stringMatching(/^The update may have taken effect\. Run the command again:/) },
+    });
+  });
+
   it("never contains the key in any encoding", async () => {
     const forms = [
       apiKey,
