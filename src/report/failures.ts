@@ -27,9 +27,13 @@ export interface FailureGroup {
   readonly addresses: readonly string[];
 }
 
-/** Groups failures by their cause (the same outcome, code, sentence, hint and errors), in the order of the first of each. */
+/**
+ * Groups failures by their cause (the same outcome, code, sentence, hint and errors), in the order of the first of each. What
+ * stops a run is one cause, with or without a response: calls that are in flight then get one, and others are not sent.
+ */
 export function groupFailures(items: readonly FailedItem[]): readonly FailureGroup[] {
   const groups = new Map<string, { isDoubt: boolean; failure: Failure; addresses: string[] }>();
+  const stopping = new Set(items.flatMap(({ failure: { code, stops } }) => (stops === "run" ? [code] : [])));
   for (const { address, outcome, failure } of items) {
     const isDoubt = outcome === "unknown";
     const { code, hint, errors = [] } = failure;
@@ -38,7 +42,8 @@ export function groupFailures(items: readonly FailedItem[]): readonly FailureGro
       ...[status, code, title, detail],
       ...[source?.pointer, source?.parameter, source?.header],
     ]);
-    const key = JSON.stringify([isDoubt, code, causeOf(failure), hint, causes]);
+    const isStop = !isDoubt && stopping.has(code);
+    const key = JSON.stringify(isStop ? code : [isDoubt, code, causeOf(failure), hint, causes]);
     const group = groups.get(key) ?? { isDoubt, failure, addresses: [] };
     if (failure.stops === "run") group.failure = failure;
     group.addresses.push(address);
@@ -127,7 +132,8 @@ function formatGroup({ isDoubt, failure, addresses }: FailureGroup, options: Fai
   const { code, hint, errors = [], stops } = failure;
   const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
   const lines = [`${label} ${sanitizeLine(withoutDetail(failure))}  ${paint("muted", `[${code}]`)}`];
-  for (const error of errors) lines.push(`  ${paint("muted", "service:")} ${formatApiError(error)}`);
+  const reasons = errors.map(formatApiError).filter((reason) => reason !== "");
+  for (const reason of reasons) lines.push(`  ${paint("muted", "service:")} ${reason}`);
   const what = `  ${plural(addresses.length, "change")}${isDoubt ? "" : " failed"}${stops === "run" ? ", and the run stopped" : ""}`;
   // A failure that stops the run is not about the changes that met it first; a doubt is.
   if (stops === "run" && !isDoubt) lines.push(`${what}.`);

@@ -74,6 +74,17 @@ test("reports that the run stopped when a later failure with the same cause stop
   expect(log()).toContain("  3 changes failed, and the run stopped.\n  hint:");
 });
 
+test("shows what stops a run as one message, whether calls got a response or were not sent", () => {
+  const { emit, log } = follow({ isLive: false });
+  const pause = (draft: number, more: Partial<CallFailure>) =>
+    failed(draft, failureOf(draft, { code: "retry-after-too-long", stops: "run", errors: [], ...more }));
+  const message = "POST /api/drafts/2/product_files: the service asks for no calls (429): until 17:00 UTC";
+  emit(started, pause(1, {}), pause(2, { message, errors: [{ status: "429" }] }), finished(2));
+  expect(log().match(/error:/g)).toHaveLength(1);
+  expect(log()).toContain("  2 changes failed, and the run stopped.\n  hint:");
+  expect(log()).not.toContain("service:");
+});
+
 test("shows a failure and an operation in doubt with the same code separately", () => {
   const { emit, log } = follow({ isLive: false });
   emit(started, failed(1), failed(2, failureOf(2), "unknown"), finished(1));
