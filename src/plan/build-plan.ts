@@ -52,7 +52,7 @@ export function buildPlan(input: PlanInput): Plan {
     diffDuplicates(desired, known),
   ]);
   // Before the targets are selected: a change that waits for another one waits for it also when only it is targeted.
-  const allowed = excludeUnsettled(excludeUnprotected(all));
+  const allowed = excludeUnsettled(excludeUnprotected(all), desired);
   const targets = input.targets ?? [];
   const chosen = selectTargets(addObservations(allowed, observed), targets, observed?.drift);
   const nameOf = makeNameFinder(desired, recorded);

@@ -1,5 +1,6 @@
 import { compareText, parseAddress } from "../model/address.ts";
 import { type Change, draftOf, isDeletion, isProtectChange } from "../model/change.ts";
+import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
 import type { Plan, RemovedDraft } from "../model/plan.ts";
@@ -160,9 +161,9 @@ export function excludeUnprotected(all: Differences): Differences {
 /**
  * What a draft with a file in doubt needs depends on how that is settled, so other changes of its files wait for the next plan,
  * and its publish with them. Unless every file in doubt will be attached, whatever is found, and the others only attach,
- * update and adopt further files.
+ * update and adopt further files. With `desired`, the warning says of a draft that no document declares it.
  */
-export function excludeUnsettled(all: Differences): Differences {
+export function excludeUnsettled(all: Differences, desired?: Desired): Differences {
   const isFile = ({ address }: Change) => parseAddress(address)?.type === "attachment";
   const doubts = all.changes.filter((change) => change.action === "in_doubt" && isFile(change));
   if (doubts.length === 0) return all;
@@ -175,12 +176,15 @@ export function excludeUnsettled(all: Differences): Differences {
   );
   const dependent = files.filter((change) => !isIndependent(change)).map(draftOf);
   const attachments = new Set<Change>(files);
+  const declared = desired && new Set(desired.drafts.map(({ draftId }) => draftId));
+  const nameOf = (draftId: number) =>
+    declared?.has(draftId) === false ? `draft ${draftId}, which is no longer declared` : `draft ${draftId}`;
   return leaveToNextPlan(all, {
     drafts: new Set(dependent.filter((draftId) => first.has(draftId))),
     waits: (change) => attachments.has(change) && change.action !== "in_doubt",
     warn: (draftId, count) => ({
       code: "waits-for-doubt",
-      message: `draft ${draftId}: ${count} until ${first.get(draftId)} is no longer in doubt`,
+      message: `${nameOf(draftId)}: ${count} until ${first.get(draftId)} is no longer in doubt`,
       hint: "Apply this plan, then plan and apply again.",
     }),
   });

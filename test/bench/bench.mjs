@@ -215,7 +215,7 @@ async function applyWithinBound() {
     name: `raw undici / apply of ${calls} ${within}, at the same time`,
     figure: seconds(median(times)),
     ratio: median(ratios),
-    target: 0.9,
+    target: 0.95,
     least: true,
   });
   tell({

@@ -240,6 +240,21 @@ describe("a draft with an attach in doubt", () => {
     ]);
   });
 
+  test("names its draft as one that is no longer declared", () => {
+    const attachments = [recordedFile(1, 2, { address: "drafts/1/product_files/2" })];
+    const { changes, diagnostics } = planOf(
+      desiredWith({ drafts: [] }),
+      recordedWith({ attachments, inDoubt: [attach] }),
+    );
+    expect(changes.map(({ action }) => action)).toEqual(["in_doubt"]);
+    expect(diagnostics).toMatchObject([
+      {
+        code: "waits-for-doubt",
+        message: `draft 1, which is no longer declared: 2 changes wait until ${address} is no longer in doubt`,
+      },
+    ]);
+  });
+
   test("is published in the same plan if its files are as desired once it is settled as sent", () => {
     const attachments = [wantedSource(1, "c.glb", "old"), wantedSource(1, "a.glb", "new")];
     const drafts = [draftWith(1, { attachments, publish })];
