@@ -128,30 +128,21 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
   const declared = lazily(() => new Set(desired.drafts.map(({ draftId }) => draftId)));
   const isDeclared = (draftId: number) => declared().has(draftId);
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
-  diagnostics.push(...kept.flatMap((attachment) => leftInDoubt(attachment, index)));
+  const unmanaged: string[] = [];
+  for (const attachment of kept) {
+    const { address } = attachment;
+    const doubt = index.doubtOf(attachment);
+    // Nothing is sent about a file that is not managed, so a person settles what is in doubt of it.
+    if (doubt === undefined) unmanaged.push(address);
+    else changes.push(inDoubtChange({ ...doubt, address }));
+  }
   for (const attachment of removed) {
     const { address, draftId, replacedBy } = attachment;
     const isHalfDone = replacedBy !== undefined && isDeclared(draftId);
     const reason = isHalfDone ? "content_changed" : "not_in_manifest";
     changes.push(removal(attachment, { address, reason, isHalfDone }));
   }
-  return { changes, unchanged, unmanaged: kept.map(({ address }) => address), diagnostics };
-}
-
-/** Nothing is sent about a file of a list that is not managed, so what is in doubt stays so. */
-function leftInDoubt(attachment: RecordedAttachment, index: RecordedIndex): readonly Diagnostic[] {
-  const doubt = index.doubtOf(attachment);
-  if (doubt === undefined) return [];
-  const { address } = attachment;
-  return [
-    {
-      severity: "info",
-      code: "unmanaged-in-doubt",
-      message: `${address}: its last ${doubt.kind} is in doubt, and stays so while its list is not managed`,
-      hint: `Declare the list again, or settle it: draftsync resolve ${address} --done | --not-done`,
-      address,
-    },
-  ];
+  return { changes, unchanged, unmanaged, diagnostics };
 }
 
 /** By address, so that nothing depends on the order of the manifests. */

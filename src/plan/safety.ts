@@ -164,7 +164,8 @@ export function excludeUnprotected(all: Differences): Differences {
  * update and adopt further files. With `desired`, the warning says of a draft that no document declares it.
  */
 export function excludeUnsettled(all: Differences, desired?: Desired): Differences {
-  const isFile = ({ address }: Change) => parseAddress(address)?.type === "attachment";
+  const isFile = (change: Change) =>
+    parseAddress(change.address)?.type === "attachment" && !isUnmanagedDoubt(change);
   const doubts = all.changes.filter((change) => change.action === "in_doubt" && isFile(change));
   if (doubts.length === 0) return all;
   const files = all.changes.filter(isFile);
@@ -188,6 +189,11 @@ export function excludeUnsettled(all: Differences, desired?: Desired): Differenc
       hint: "Apply this plan, then plan and apply again.",
     }),
   });
+}
+
+/** Whether a doubt is about a file of a list that is not managed: only a publish waits for it, and a person settles it. */
+function isUnmanagedDoubt(change: Change): boolean {
+  return change.action === "in_doubt" && change.after === null && change.before.kind !== "attach";
 }
 
 /** Whether a change has the same end however a doubt about another file of its draft is settled. */

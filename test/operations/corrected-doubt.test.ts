@@ -46,17 +46,22 @@ test("a corrected value settles an attachment whose check was refused", async ()
   expect(sandbox.state().products).toHaveLength(1);
 });
 
-test("a withdrawn update in doubt is not sent once its list is left out", async () => {
+test("a withdrawn update in doubt is not sent once its list is left out, and its draft waits for a person to publish", async () => {
   await folder.write(manifest("{ file_id: 2, renderer: good }"));
   expect((await apply()).code).toBe(0);
   await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
   proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
   expect((await apply()).code).toBe(4);
   proxy.choose = () => undefined;
-  await folder.write({ "manifests/a.yaml": "draft: 1\n" });
-  expect(await run("plan")).toMatchObject({ stdout: expect.stringContaining("[unmanaged-in-doubt]") });
-  expect((await apply()).code).toBe(0);
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  const resolve = "draftsync resolve drafts/1/product_files/2 --done | --not-done";
+  expect(await run("plan")).toMatchObject({ stdout: expect.stringContaining(resolve) });
+  expect(await apply()).toMatchObject({ code: 4, stdout: expect.stringContaining(resolve) });
+  expect(sandbox.state().products).toEqual([]);
   expect(attached()).toContainEqual([2, { renderer: "good" }]);
+  expect(await run("resolve", "drafts/1/product_files/2", "--done")).toMatchObject({ code: 0 });
+  expect((await apply()).code).toBe(0);
+  expect(sandbox.state().products).toHaveLength(1);
 });
 
 test.each([

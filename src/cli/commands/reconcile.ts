@@ -26,7 +26,10 @@ export const defineReconcile: DefineCommand = (program, cli) => {
       "start no operation beyond this many API calls a run (checks and retries of started ones may exceed it)",
       parseMaxCalls,
     )
-    .option("--until <time>", "start no operation after this time: 18:30, or 45m after the start of each run")
+    .option(
+      "--until <time>",
+      "start no operation after this time (started ones end later): 18:30, or 45m after the start of each run",
+    )
     .addOption(refreshOption("budget"))
     .addOption(concurrencyOption())
     .addHelpText(

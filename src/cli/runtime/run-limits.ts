@@ -21,7 +21,7 @@ export function withLimitFlags(command: Command): Command {
     )
     .option(
       "--until <time>",
-      "start no operation after this time: 18:30, 2026-11-21T18:30:00Z, or 45m (from now)",
+      "start no operation after this time (started ones end later): 18:30, 2026-11-21T18:30:00Z, or 45m (from now)",
       (text) => parseUntil(text, systemClock),
     );
 }

@@ -125,13 +125,22 @@ test("a detach in doubt of a file that is named again is settled with the values
 });
 
 test.each(["update", "detach"] as const)(
-  "sends nothing about %s in doubt of a list that is left out",
+  "leaves an %s in doubt of a list that is left out to a person, and goes on with other files",
   (kind) => {
     const inDoubt = [doubt({ ...detach, kind, intent: { ...detach.intent, attributes: { renderer: "b" } } })];
-    const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
+    const publish = { revision: 1, position: 1 };
+    const pictures = [wanted(1, "promotional_files", { by: "file_id", fileId: 20 })];
+    const leftOut = desiredWith({
+      drafts: [draftWith(1, { managed: ["promotional_files"], attachments: pictures, publish })],
+    });
     const plan = planOf(leftOut, recordedWith({ attachments, inDoubt }));
-    expect(plan.changes).toEqual([]);
-    expect(plan.diagnostics).toMatchObject([{ code: "unmanaged-in-doubt", severity: "info" }]);
+    expect(plan.changes).toMatchObject([
+      { action: "publish" },
+      { action: "in_doubt", address: detach.address, after: null },
+      { action: "create", address: "drafts/1/promotional_files/20" },
+    ]);
+    expect(plan.diagnostics).toEqual([]);
+    expect(plan.unmanaged).toEqual([]);
   },
 );
 
