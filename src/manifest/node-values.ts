@@ -238,7 +238,7 @@ function plainNumber(value: number, source: string): number | symbol {
 
 /** Hex code point of the first C0 control character (line ends and tabs apart) or lone surrogate. */
 function unusableCharacter(text: string): string | undefined {
-  const found = /(?![\t\n\r\x7f-\x9f])[\p{Cc}\p{Cs}]|\r(?!\n)/u.exec(text)?.[0];
+  const found = /[^\P{Cc}\t\n\r\x7f-\x9f]|\p{Cs}|\r(?!\n)/u.exec(text)?.[0];
   return found?.codePointAt(0)?.toString(16).padStart(4, "0").toUpperCase();
 }
 

@@ -3,6 +3,7 @@ import {
   forEachYielding,
   type ParseCacheOptions,
   type ParsedFile,
+  type ParsedText,
   readParseCache,
   writeParseCache,
 } from "./parse-cache.ts";
@@ -91,10 +92,10 @@ async function parseOnWorkers(
   signal?.addEventListener("abort", stop);
   const parse = async (part: readonly string[]) => {
     const task: ParseTask = { root, files: part };
-    const parsed: readonly ParsedFile[] = await pool.run(task);
+    const parsed: readonly ParsedText[] = await pool.run(task);
     for (const [index, file] of part.entries()) {
       const result = parsed[index];
-      if (result !== undefined) results.set(file, result);
+      if (result !== undefined) results.set(file, { ...result, parsed: JSON.parse(result.json) });
     }
   };
   // Each worker that fails at its start emits an error.

@@ -1,4 +1,4 @@
-import type { ParsedFile } from "./parse-cache.ts";
+import type { ParsedText } from "./parse-cache.ts";
 import { parseFile } from "./parse-manifest.ts";
 
 /** A task of a worker thread: some files of a workspace. */
@@ -8,6 +8,9 @@ export interface ParseTask {
 }
 
 /** Parses the files of a task. The pool calls it with each task. */
-export default function parseTask({ root, files }: ParseTask): readonly ParsedFile[] {
-  return files.map((file) => parseFile(root, file));
+export default function parseTask({ root, files }: ParseTask): readonly ParsedText[] {
+  return files.map((file) => {
+    const { parsed, ...read } = parseFile(root, file);
+    return { ...read, json: JSON.stringify(parsed) };
+  });
 }

@@ -40,7 +40,7 @@ const composerOptions = {
 } as const;
 
 /** What YAML 1.2.2 §5.1 allows nowhere, and carriage returns that do not belong to a line end. */
-const forbidden = /(?![\t\n\r\x7f-\x9f])\p{Cc}|\r(?!\n)/u;
+const forbidden = /[^\P{Cc}\t\n\r\x7f-\x9f]|\r(?!\n)/u;
 
 /** What it allows in quoted scalars only (§5.1, `nb-json`). U+0085 is printable in YAML 1.2, and no line end. */
 const quotedOnly = /[\x7f-\x84\x86-\x9f\ufffe\uffff]/u;

@@ -34,7 +34,8 @@ test("uses the results of the workers", async () => {
   const forged = `export default ({ files }) => files.map((file) => {
     const draft = { draftId: 10_000 + Number(file.slice(2, -5)), protect: false, managed: [], position: 1, span: [0, 0] };
     const drafts = [{ ...draft, attachments: [] }];
-    return { digest: file, parsed: { drafts, duplicates: [], defaults: [], layouts: [], otherFiles: [], diagnostics: [] } };
+    const parsed = { drafts, duplicates: [], defaults: [], layouts: [], otherFiles: [], diagnostics: [] };
+    return { digest: file, json: JSON.stringify(parsed) };
   });`;
   expect(await draftIds(forged)).toEqual(numbers.map((draft) => 10_000 + draft));
 });
