@@ -11,7 +11,10 @@ import { defineConfig } from "rolldown";
 const installed =
   /^(@hono\/node-server|hono|https-proxy-agent|libsql|node:.+|pg|proxy-from-env|tinypool|undici)(\/|$)/;
 
-const entries = ["index", "cli/main", "cli/demo", "sandbox/server", "manifest/parse-worker"];
+const entries = ["index", "cli/main", "cli/demo", "sandbox/server"];
+
+/** A bundle of its own: each thread compiles what it loads again. */
+const worker = "manifest/parse-worker";
 
 /** Adds the licenses of the bundled packages, which require a copy of themselves. */
 const licenses = {
@@ -70,26 +73,41 @@ function importedFrom(id, getModuleInfo, found = new Set()) {
   return found;
 }
 
-export default defineConfig({
-  input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+const shared = {
   external: installed,
   platform: "node",
   logLevel: "warn",
   tsconfig: "src/tsconfig.json",
   // The same parser for any platform; the one for Node reads the environment at every token.
   resolve: { alias: { yaml: fileURLToPath(new URL("../browser/index.js", import.meta.resolve("yaml"))) } },
-  // What only some commands need is imported lazily, even where another command has it loaded already.
-  checks: { ineffectiveDynamicImport: false },
-  plugins: [licenses, pageFiles],
-  output: {
-    dir: "dist",
-    format: "esm",
-    entryFileNames: "[name].js",
-    // One folder below dist, like the folders of src: paths to the package's other files are the same.
-    chunkFileNames: "chunks/[name].js",
-    codeSplitting: {
-      groups: [{ debugName: "core", name: (id, context) => (isCore(id, context) ? "core" : null) }],
+};
+
+const output = {
+  dir: "dist",
+  format: "esm",
+  entryFileNames: "[name].js",
+  minify: { compress: true, mangle: { keepNames: { function: true, class: true } }, codegen: true },
+};
+
+export default defineConfig([
+  {
+    ...shared,
+    input: inputOf(entries),
+    // What only some commands need is imported lazily, even where another command has it loaded already.
+    checks: { ineffectiveDynamicImport: false },
+    plugins: [licenses, pageFiles],
+    output: {
+      ...output,
+      // One folder below dist, like the folders of src: paths to the package's other files are the same.
+      chunkFileNames: "chunks/[name].js",
+      codeSplitting: {
+        groups: [{ debugName: "core", name: (id, context) => (isCore(id, context) ? "core" : null) }],
+      },
     },
-    minify: { compress: true, mangle: { keepNames: { function: true, class: true } }, codegen: true },
   },
-});
+  { ...shared, input: inputOf([worker]), output },
+]);
+
+function inputOf(names) {
+  return Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
+}
