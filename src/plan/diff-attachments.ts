@@ -15,6 +15,7 @@ import {
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
+  targetOf,
 } from "../model/recorded.ts";
 import {
   type Attributes,
@@ -23,6 +24,7 @@ import {
   hasAttributes,
   omitAttributes,
 } from "../model/resource.ts";
+import { attributesSetBy, repeatableDoubts } from "../model/unsettled.ts";
 import {
   type Addressed,
   desiredState,
@@ -47,6 +49,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const asSent = new Set(all.unchanged);
   const changeAt = new Map(all.changes.map((change) => [change.address, change]));
   const entries = attachmentsByAddress(desired);
+  const updates = repeatableDoubts(recorded);
   const former = recorded.attachments.filter((record) => doubts.has(record.address));
   const formerAt = new Map(former.map((record) => [record.address, record]));
   const settled = new Set<Change>();
@@ -56,10 +59,14 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
+    const target = targetOf(operation);
+    const later = target === undefined ? [] : (updates.get(fileResource(target)) ?? []);
+    // An update that was sent later, and lost, may have changed them.
+    const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
     if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
-      return { ...inDoubtChange(operation, sentState(operation)), check_only: true };
+      return { ...inDoubtChange(operation, sentState(operation, sent)), check_only: true };
     if (isOwnUpdate) settled.add(change);
-    const attributes = { ...sentCarried(operation, formerAt.get(address)), ...entry.attributes };
+    const attributes = { ...carried(sent, operation, formerAt.get(address)), ...entry.attributes };
     const managed = changedAttributes(entry.address.kind, {}, entry.attributes);
     return inDoubtChange(operation, sentState(operation, attributes), managed);
   });
@@ -72,9 +79,12 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
 }
 
 /** What was sent because the replaced file has it: not from a manifest, so it was not taken out of one. */
-function sentCarried({ intent }: RecordedOperation, former: RecordedAttachment | undefined): Attributes {
-  const { attributes: sent = {}, replaces } = intent;
-  if (former === undefined || former.fileId !== replaces) return {};
+function carried(
+  sent: Attributes,
+  { intent }: RecordedOperation,
+  former: RecordedAttachment | undefined,
+): Attributes {
+  if (former === undefined || former.fileId !== intent.replaces) return {};
   return omitAttributes(sent, new Set(changedAttributes(former.kind, former.attributes, sent)));
 }
 

@@ -15,12 +15,17 @@ import { type Attributes, fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 
 /**
- * The operations in doubt by the address at which a plan shows them, the one that it shows first: blocking ones before
- * detaches before others, of each the latest. All operations about one file are together. Of several files at one address, the latest has it; any other one is shown at
- * its path.
+ * The operations in doubt by the address at which a plan shows them while no entry has another name, the one that it shows
+ * first: blocking ones before detaches before others, of each the latest. All operations about one file are together, at the
+ * address of its record if it has one. Of several files at one address, the latest has it; any other one is shown at its path.
  */
-export function doubtsByAddress({ inDoubt }: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
+export function doubtsByAddress({
+  inDoubt,
+  attachments,
+}: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
   const doubts = new Map<string, RecordedOperation[]>();
+  if (inDoubt.length === 0) return doubts;
+  const recordedAt = new Map(attachments.map((record) => [fileResource(record), record.address]));
   const addresses = new Map<string, string>();
   const rank = (operation: RecordedOperation) =>
     isBlocking(operation) ? 0 : operation.kind === "detach" ? 1 : 2;
@@ -28,8 +33,9 @@ export function doubtsByAddress({ inDoubt }: Recorded): ReadonlyMap<string, read
   for (const operation of shownFirst) {
     const target = targetOf(operation);
     const file = target === undefined ? undefined : fileResource(target);
-    const isTaken = file !== undefined && doubts.has(operation.address);
-    const address = addresses.get(file ?? "") ?? (isTaken ? file : operation.address);
+    const own = (isBlocking(operation) ? undefined : recordedAt.get(file ?? "")) ?? operation.address;
+    const isTaken = file !== undefined && doubts.has(own);
+    const address = addresses.get(file ?? "") ?? (isTaken ? file : own);
     if (file !== undefined) addresses.set(file, address);
     append(doubts, address, { ...operation, address });
   }

@@ -64,6 +64,49 @@ test("a withdrawn update in doubt is not sent once its list is left out, and its
   expect(sandbox.state().products).toHaveLength(1);
 });
 
+test("resolve settles the file that the plan shows at the address", async () => {
+  const entry = "drafts/1/product_files/source:a.glb";
+  await folder.write(manifest("{ source: ../a.glb, file_format: a }"));
+  expect((await apply()).code).toBe(0);
+  const [, [old] = []] = attached();
+  await folder.write({ "a.glb": "second" });
+  proxy.choose = ({ method }) => (method === "DELETE" || method === "PATCH" ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  await folder.write(manifest("{ source: ../a.glb, file_format: b }"));
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  const { changes } = JSON.parse((await run("plan", "--format", "json")).stdout);
+  expect(changes).toMatchObject([
+    { address: "drafts/1/product", action: "publish" },
+    { address: `drafts/1/product_files/${old}`, before: { kind: "detach" } },
+    { address: entry, before: { kind: "update" } },
+  ]);
+  expect(await run("resolve", entry, "--not-done")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`${entry} is settled`),
+  });
+  expect(await run("resolve", `drafts/1/product_files/${old}`, "--not-done")).toMatchObject({ code: 0 });
+  await folder.write(manifest("{ source: ../a.glb, file_format: b }", "publish: true\n"));
+  expect((await apply()).code).toBe(0);
+  expect(attached().map(([, attributes]) => attributes)).toEqual([{}, { file_format: "b" }]);
+  expect(attached().map(([file]) => file)).not.toContain(old);
+});
+
+test("resolve finds a file of a list that is left out by the address of its record", async () => {
+  await folder.write(manifest("{ source: ../a.glb }"));
+  expect((await apply()).code).toBe(0);
+  const [, [file] = []] = attached();
+  await folder.write(manifest(`{ file_id: ${file}, renderer: b }`));
+  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write({ "manifests/a.yaml": "draft: 1\n" });
+  const [, address = ""] = /draftsync resolve (\S+)/.exec((await run("plan")).stdout) ?? [];
+  expect(await run("resolve", address, "--not-done")).toMatchObject({ code: 0 });
+  expect((await apply()).code).toBe(0);
+});
+
 test.each([
   ["settled by apply", async () => expect((await apply()).code).toBe(0)],
   [

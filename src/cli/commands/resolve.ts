@@ -1,19 +1,19 @@
 import { earlierProductEffect, type Resolution, resolutionOfAll } from "../../apply/resolution.ts";
-import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
-import { attachmentsByAddress } from "../../model/desired.ts";
+import { draftIdOf, normalAddress, parseAddress, parseId, targetAt } from "../../model/address.ts";
+import type { Change } from "../../model/change.ts";
 import { systemClock } from "../../model/ports.ts";
 import { addressOfProduct, type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
+import { diffAttachments } from "../../plan/diff-attachments.ts";
 import { doubtsByAddress } from "../../plan/doubts.ts";
-import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
 import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import { type Cli, type DefineCommand, examples, type WriterFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { parseProductId, recordEdit, warnOfCopies } from "../runtime/ledger-access.ts";
-import { loadDesired } from "../runtime/manifests.ts";
+import { loadDesired, readManifests } from "../runtime/manifests.ts";
 import { expectDone } from "../runtime/single-call.ts";
 import { inLockedWorkspace } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
@@ -95,16 +95,16 @@ interface InDoubt {
 async function addressIn(given: string, { doubts, recorded, workspace }: InDoubt): Promise<string> {
   const address = normalAddress(given);
   // A pattern could settle more than the operator has checked.
-  if (/[*?]/.test(given) || doubts.has(address)) return address;
-  const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
-  const ofDraft = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
-  // The plan shows a file in doubt at the entry that names it by now.
-  const file = (await fileNamedAt(address, { recorded, workspace })) ?? address;
+  if (/[*?]/.test(given)) return address;
+  const file = (await fileShownAt(address, { recorded, workspace })) ?? address;
   const isOfFile = (operation: RecordedOperation) => {
     const target = targetOf(operation);
     return target !== undefined && fileResource(target) === file;
   };
   const ofFile = [...doubts].flatMap(([each, operations]) => (operations.some(isOfFile) ? [each] : []));
+  if (ofFile.length === 0 && doubts.has(address)) return address;
+  const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
+  const ofDraft = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
   const [first, ...others] = ofFile.length > 0 ? ofFile : ofDraft;
   if (others.length === 0) return first ?? address;
   throw new CliError(
@@ -113,16 +113,24 @@ async function addressIn(given: string, { doubts, recorded, workspace }: InDoubt
   );
 }
 
-/** The path of the file that the manifests name at an address, as far as it is known. */
-async function fileNamedAt(
+/** The path of the file that the plan shows at an address. While the manifests have errors, there is no plan. */
+async function fileShownAt(
   address: string,
   { recorded, workspace: { cli, config } }: Pick<InDoubt, "recorded" | "workspace">,
 ): Promise<string | undefined> {
   if (parseAddress(address)?.type !== "attachment") return undefined;
-  const { desired } = await loadDesired(cli, config, "hash");
-  const entry = attachmentsByAddress(desired).get(address);
-  const fileId = entry && makeFileIdFinder(recorded)(entry);
-  return entry === undefined || fileId === undefined ? undefined : fileResource({ ...entry.address, fileId });
+  const read = await readManifests(cli, config, "hash");
+  if (!read.ok) return undefined;
+  const change = diffAttachments(read.desired, recorded).changes.find((each) => each.address === address);
+  const fileId = change && fileIdOf(change, recorded);
+  return fileId === undefined ? undefined : fileResource(targetAt(address, fileId));
+}
+
+function fileIdOf(change: Change, { inDoubt }: Recorded): number | undefined {
+  const { before } = change;
+  if (change.action === "in_doubt")
+    return inDoubt.find(({ id }) => id === change.before.operation_id)?.intent.fileId;
+  return before !== null && "file_id" in before ? before.file_id : undefined;
 }
 
 /** A call that was lost a moment ago may still arrive at the service, after a person has looked there. */

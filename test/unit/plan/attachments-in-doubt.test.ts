@@ -124,6 +124,23 @@ test("a detach in doubt of a file that is named again is settled with the values
   expect(change?.after).toEqual({ file_id: 10 });
 });
 
+test("a check records no value that a later update in doubt may have changed", () => {
+  const update = doubt({
+    ...attach,
+    id: "op-2",
+    kind: "update",
+    intent: { ...attach.intent, attributes: { renderer: "c" } },
+  });
+  const sent = doubt({
+    ...attach,
+    intent: { ...attach.intent, attributes: { renderer: "b", file_format: "x" } },
+  });
+  const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
+  const [change] = planOf(leftOut, recordedWith({ inDoubt: [sent, update] })).changes;
+  expect(change).toMatchObject({ action: "in_doubt", check_only: true });
+  expect(change?.after).toEqual({ file_id: 10, file_format: "x" });
+});
+
 test.each(["update", "detach"] as const)(
   "leaves an %s in doubt of a list that is left out to a person, and goes on with other files",
   (kind) => {
