@@ -158,10 +158,11 @@ function stillOpen(first: Failed, { outcome, failure }: Failed): Failed {
 }
 
 function uncheckedFailure(failure: CallFailure, what: string): CallFailure {
-  const { hint = "", message } = failure;
+  const { hint = "", message, subject } = failure;
+  const lead = subject !== undefined && message.startsWith(`${subject}: `) ? `${subject}: ` : "";
   return {
     ...failure,
-    message: `whether ${what} could not be checked: ${message}`,
+    message: `${lead}whether ${what} could not be checked: ${message.slice(lead.length)}`,
     hint: `${hint} Then run the command again: it checks again. Or look at the service, and run \`draftsync resolve ADDRESS --done\` or \`--not-done\`.`.trim(),
   };
 }

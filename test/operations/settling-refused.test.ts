@@ -35,6 +35,17 @@ test.each([
   },
 );
 
+test("checks of several files that are answered alike are one message", async () => {
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10 }, { file_id: 11 }]\n" });
+  const headers = { "content-type": "application/vnd.api+json" };
+  proxy.choose = ({ method }) =>
+    method === "POST" ? { type: "lost" } : { type: "answer", status: 409, headers, body: errors(409) };
+  const { code, stderr } = await apply();
+  expect(code).toBe(4);
+  expect(stderr.match(/could not be checked/g)).toHaveLength(1);
+  expect(stderr).toContain("2 changes:");
+});
+
 test("a refused check of an attachment leaves it in doubt, and its draft is not published", async () => {
   expect((await apply()).code).toBe(0);
   await folder.remove(".draftsync");
