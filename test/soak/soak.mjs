@@ -35,8 +35,23 @@ import {
   writeConfig,
 } from "./stage.mjs";
 
+/** Commands that are under way, and the person who looks at the service meanwhile. */
+const commands = new Set();
+let resolving;
+
+/** The calls that a person looks for must not be sent again before the answer: `settle_delay` is far shorter here than a look. */
+async function resolveUndisturbed() {
+  resolving ??= Promise.all(commands)
+    .then(resolveAll)
+    .finally(() => {
+      resolving = undefined;
+    });
+  await resolving;
+}
+
 async function disturb(until) {
   while (Date.now() < until) {
+    while (resolving !== undefined) await resolving;
     if (random() < 0.7) editSome();
     const signal = random() < 0.55 ? pick(["SIGKILL", "SIGKILL", "SIGINT"]) : undefined;
     const afterMs = 200 + Math.floor(random() * 1500);
@@ -47,8 +62,10 @@ async function disturb(until) {
       ["plan"],
       ["state", "export"],
     ]);
-    const { code } = await run(command, { signal, afterMs });
-    if (code === 4 && random() < 0.5) await resolveAll();
+    const running = run(command, { signal, afterMs });
+    commands.add(running);
+    const { code } = await running.finally(() => commands.delete(running));
+    if (code === 4 && random() < 0.5) await resolveUndisturbed();
   }
 }
 
