@@ -210,9 +210,11 @@ function doubtOf(change: Change): DoubtView[] {
   if (change.action !== "in_doubt") return [];
   const { address, title } = change;
   if (!isBlocked(change)) return [{ address, title, ending: "apply checks whether it took effect" }];
-  const product = change.before.kind === "publish" || change.before.kind === "duplicate";
-  const flag = product ? "--product-id ID" : "--done";
-  const command = `draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`;
+  const { kind, path } = change.before;
+  const flag = kind === "publish" || kind === "duplicate" ? "--product-id ID" : "--done";
+  // An entry may name another file by the time that somebody answers; the path of a file stays its own.
+  const named = kind === "update" || kind === "detach" ? path.replace(/^\/api\//, "") : address;
+  const command = `draftsync resolve ${quoteArgument(named)} ${flag} | --not-done`;
   return [{ address, title, ending: `check the service, then: ${command}`, command }];
 }
 

@@ -66,8 +66,9 @@ test("a program with different rules and the same modification times ignores the
   cpSync(join(repository, "dist"), join(program, "dist"), { recursive: true, preserveTimestamps: true });
   cpSync(join(repository, "package.json"), join(program, "package.json"));
   symlinkSync(join(repository, "node_modules"), join(program, "node_modules"));
-  const chunks = readdirSync(join(program, "dist/chunks")).map((name) => join(program, "dist/chunks", name));
-  const rules = chunks.filter((path) => readFileSync(path, "utf8").includes("is not known "));
+  const names = readdirSync(join(program, "dist"), { recursive: true, encoding: "utf8" });
+  const scripts = names.filter((name) => name.endsWith(".js")).map((name) => join(program, "dist", name));
+  const rules = scripts.filter((path) => readFileSync(path, "utf8").includes("is not known "));
   expect(rules).not.toEqual([]);
   for (const path of rules) {
     const { atime, mtime } = statSync(path);

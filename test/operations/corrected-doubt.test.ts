@@ -102,7 +102,17 @@ test("resolve finds a file of a list that is left out by the address of its reco
   expect((await apply()).code).toBe(4);
   proxy.choose = () => undefined;
   await folder.write({ "manifests/a.yaml": "draft: 1\n" });
-  const [, address = ""] = /draftsync resolve (\S+)/.exec((await run("plan")).stdout) ?? [];
+  const address = "drafts/1/product_files/source:a.glb";
+  const byFile = `draftsync resolve drafts/1/product_files/${file} --done`;
+  expect((await run("plan")).stdout).toContain(byFile);
+  expect((await run("state", "rm", address)).stderr).toContain(byFile);
+  const correct = await folder.read("manifests/a.yaml");
+  await folder.write({ "manifests/a.yaml": "draft: nonsense\n" });
+  expect(await run("resolve", address, "--not-done")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("Name the file by its path"),
+  });
+  await folder.write({ "manifests/a.yaml": correct });
   expect(await run("resolve", address, "--not-done")).toMatchObject({ code: 0 });
   expect((await apply()).code).toBe(0);
 });

@@ -113,14 +113,21 @@ async function addressIn(given: string, { doubts, recorded, workspace }: InDoubt
   );
 }
 
-/** The path of the file that the plan shows at an address. While the manifests have errors, there is no plan. */
+/** The path of the file that the plan shows at an address. Throws {@link CliError} for an entry's name when there is no plan. */
 async function fileShownAt(
   address: string,
   { recorded, workspace: { cli, config } }: Pick<InDoubt, "recorded" | "workspace">,
 ): Promise<string | undefined> {
-  if (parseAddress(address)?.type !== "attachment") return undefined;
+  const parsed = parseAddress(address);
+  if (parsed?.type !== "attachment") return undefined;
   const read = await readManifests(cli, config, "hash");
-  if (!read.ok) return undefined;
+  if (!read.ok) {
+    if (parsed.ref.by === "file_id") return undefined;
+    throw new CliError(`the manifests have errors, so no plan says which file ${address} is`, {
+      code: "resolution-needed",
+      hint: "Name the file by its path, such as drafts/48213/product_files/9900011. Or correct the errors: draftsync validate",
+    });
+  }
   const change = diffAttachments(read.desired, recorded).changes.find((each) => each.address === address);
   const fileId = change && fileIdOf(change, recorded);
   return fileId === undefined ? undefined : fileResource(targetAt(address, fileId));

@@ -2,8 +2,10 @@ import type { Command } from "commander";
 import type { Address } from "../../model/address.ts";
 import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../../model/address.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
-import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
+import { type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
+import { fileResource } from "../../model/resource.ts";
 import { isInScope } from "../../model/scope.ts";
+import { doubtsByAddress } from "../../plan/doubts.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { type Cli, examples, type WriterFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
@@ -86,10 +88,10 @@ function describeProducts(address: string, { publications, duplicates }: Recorde
 
 function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
   const address = normalAddress(given);
-  const { attachments, duplicates, publications, inDoubt } = recorded;
+  const { attachments, duplicates, publications } = recorded;
   const parsed = parseAddress(address);
   if (parsed?.type === "draft") return draftRemoval(parsed, recorded);
-  const operation = inDoubt.find((each) => each.address === address);
+  const [operation] = doubtsByAddress(recorded).get(address) ?? [];
   if (operation !== undefined) throw refusal(`${address} is in doubt`, settleFirst(operation));
   const attachment = attachments.find((each) => each.address === address);
   if (attachment !== undefined) return [{ type: "detached", target: attachment }];
@@ -108,10 +110,13 @@ function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
 /** Every file of the draft and its protection. */
 function draftRemoval(
   draft: Extract<Address, { type: "draft" }>,
-  { attachments, protectedDrafts, inDoubt }: Recorded,
+  recorded: Recorded,
 ): readonly LedgerEffect[] {
+  const { attachments, protectedDrafts } = recorded;
   const { draftId } = draft;
-  const open = inDoubt.find(({ address }) => isInScope(address, draft));
+  const open = [...doubtsByAddress(recorded).values()]
+    .flat()
+    .find(({ address }) => isInScope(address, draft));
   if (open !== undefined) {
     throw refusal(`${open.address} is in doubt`, settleFirst(open));
   }
@@ -128,10 +133,10 @@ async function runMove(
   { from, to, flags }: { readonly from: string; readonly to: string; readonly flags: EditFlags },
 ): Promise<void> {
   await edit(cli, { flags, command: "state mv" }, async (recorded) => {
-    const { attachments, inDoubt } = recorded;
-    const attachment = attachments.find(({ address }) => address === from);
+    const attachment = recorded.attachments.find(({ address }) => address === from);
     if (attachment === undefined) throw unmovable(from, recorded);
-    if (inDoubt.some(({ address }) => address === from || address === to)) {
+    const doubts = doubtsByAddress(recorded);
+    if (doubts.has(from) || doubts.has(to)) {
       throw refusal(`${from} or ${to} is in doubt`, "Settle it first: `draftsync plan` marks it with `?`.");
     }
     return {
@@ -176,9 +181,11 @@ async function edit(
   });
 }
 
-function settleFirst({ address, kind }: RecordedOperation): string {
+function settleFirst(operation: RecordedOperation): string {
+  const { address, kind } = operation;
   const tookEffect = kind === "publish" || kind === "duplicate" ? "--product-id ID" : "--done";
-  return `Settle it first: draftsync resolve ${address} ${tookEffect} (or --not-done)`;
+  const file = targetOf(operation);
+  return `Settle it first: draftsync resolve ${file === undefined ? address : fileResource(file)} ${tookEffect} (or --not-done)`;
 }
 
 function refusal(message: string, hint: string): CliError {
