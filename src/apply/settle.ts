@@ -150,10 +150,12 @@ async function findAttachment(
 
 /** A response to a check is what a person has to know; one that was lost says no more than the call that it was to settle. */
 function stillOpen(first: Failed, { outcome, failure }: Failed): Failed {
-  if (first.outcome !== "unknown") return failure.stops === "run" ? { ...first, failure } : first;
+  const wasRefused = outcome === "rejected";
+  if (first.outcome !== "unknown")
+    return wasRefused && failure.stops === "run" ? { ...first, failure } : first;
   if (failure.status === undefined) return first;
   const unchecked = uncheckedFailure(failure, "it took effect");
-  const { hint } = outcome === "rejected" ? unchecked : first.failure;
+  const { hint } = wasRefused ? unchecked : first.failure;
   return { ...first, failure: { ...unchecked, ...(hint === undefined ? {} : { hint }) } };
 }
 

@@ -39,14 +39,14 @@ describe.each([{ tookEffect: true }, { tookEffect: false }])(
       expect(writes()).toEqual([]);
     });
 
-    test("is left alone, and the draft published, when the manifest omits the list", async () => {
+    test("is left to a person, and the draft not published, when the manifest omits the list", async () => {
       await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
       arrivals.length = 0;
-      expect((await apply()).code).toBe(0);
-      expect(writes()).toEqual(["POST"]);
+      expect((await apply()).code).toBe(4);
+      expect(writes()).toEqual([]);
       expect(attached().sort()).toEqual(tookEffect ? [10] : [10, 11]);
       expect((await run("state", "list")).stdout).toContain("detach in doubt");
-      expect(sandbox.state().products).toHaveLength(1);
+      expect(sandbox.state().products).toEqual([]);
     });
 
     test("is reported by drift as not compared", async () => {
