@@ -1,7 +1,7 @@
 import type { StoredOperation } from "../model/history.ts";
 import { append } from "../model/lists.ts";
 import type { Clock, Ledger } from "../model/ports.ts";
-import { type OperationIntent, type OperationKind, targetOf } from "../model/recorded.ts";
+import { fileResourceOf, type OperationIntent, type OperationKind } from "../model/recorded.ts";
 import { type Attributes, fileResource, hasAttributes } from "../model/resource.ts";
 
 /** A call of an earlier run that may still arrive at the service, and when it was lost, by the monotonic clock. */
@@ -24,7 +24,7 @@ export async function readEarlierWrites(
   const writes = new Map<string, EarlierWrite[]>();
   for (const operation of await ledger.lostWrites(now - settleDelayMs)) {
     const { kind, intent, settled, startedAt: sentAt, outcome = "unknown" } = operation;
-    const written = kind === "publish" ? draftOf(operation) : fileOf(operation);
+    const written = kind === "publish" ? draftOf(operation) : fileResourceOf(operation);
     if (written === undefined) continue;
     if (kind === "publish" && (settled !== undefined || outcome !== "unknown")) continue;
     // A crash lost it when the process ended; the next holder of the lock records when.
@@ -42,7 +42,7 @@ export function lostBefore(
   earlier: EarlierWrites,
   next: { readonly kind: OperationKind; readonly intent: OperationIntent },
 ): number | undefined {
-  const writes = [fileOf(next), draftOf(next)].flatMap((written) => earlier.get(written ?? "") ?? []);
+  const writes = [fileResourceOf(next), draftOf(next)].flatMap((written) => earlier.get(written ?? "") ?? []);
   const times = writes.filter((write) => !isHarmless(write, next)).map(({ lostAt }) => lostAt);
   return times.length === 0 ? undefined : Math.max(...times);
 }
@@ -60,9 +60,4 @@ function isHarmless(
 
 function draftOf({ intent: { draftId } }: Pick<StoredOperation, "intent">): string | undefined {
   return draftId === undefined ? undefined : `drafts/${draftId}`;
-}
-
-function fileOf(operation: Pick<StoredOperation, "intent">): string | undefined {
-  const target = targetOf(operation);
-  return target === undefined ? undefined : fileResource(target);
 }

@@ -1,4 +1,4 @@
-import type { CallFailure } from "../model/outcome.ts";
+import { type CallFailure, causeOf } from "../model/outcome.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import { type Confirmation, isAttachRefusal, type OperationIntent } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
@@ -160,11 +160,12 @@ function stillOpen(first: Failed, { outcome, failure }: Failed): Failed {
 }
 
 function uncheckedFailure(failure: CallFailure, what: string): CallFailure {
-  const { hint = "", message, subject } = failure;
-  const lead = subject !== undefined && message.startsWith(`${subject}: `) ? `${subject}: ` : "";
+  const { hint = "", message } = failure;
+  const cause = causeOf(failure);
+  const subject = message.slice(0, message.length - cause.length);
   return {
     ...failure,
-    message: `${lead}whether ${what} could not be checked: ${message.slice(lead.length)}`,
+    message: `${subject}whether ${what} could not be checked: ${cause}`,
     hint: `${hint} Then run the command again: it checks again. Or look at the service, and run \`draftsync resolve ADDRESS --done\` or \`--not-done\`.`.trim(),
   };
 }

@@ -31,8 +31,8 @@ export function digestOf(file: string, bytes: Uint8Array): string {
 }
 
 /**
- * Reads the cache of a previous run: parsed manifests by the digest of their path and content. A cache that is missing, damaged, of another version or of another user is empty. Its entries are
- * not validated further: the digest in the first line covers them.
+ * Reads the cache of a previous run: parsed manifests by {@link digestOf}. A cache that is missing, damaged, or from a different
+ * version or user counts as empty. Entries are not validated further: the digest in the first line covers them.
  *
  * ```
  *   {"format":"draftsync parse cache","version":…,"sha256":<of all that follows>}

@@ -53,6 +53,12 @@ export const failureSchema = z.object({
 /** Why a call did not end `done`. Holds no secrets. */
 export type CallFailure = Readonly<z.output<typeof failureSchema>>;
 
+/** The sentence of a failure without the request or the file that it begins with. */
+export function causeOf({ message, subject }: Pick<CallFailure, "message" | "subject">): string {
+  const lead = `${subject}: `;
+  return subject !== undefined && message.startsWith(lead) ? message.slice(lead.length) : message;
+}
+
 /** As the ledger has it: keeps unknown members. */
 export const storedFailureSchema: z.ZodType<CallFailure> = failureSchema.loose();
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatAddress, publicationAddress } from "./address.ts";
 import { productRefSchema } from "./desired.ts";
-import { attributeShape, type FileTarget, fileKinds } from "./resource.ts";
+import { attributeShape, type FileTarget, fileKinds, fileResource } from "./resource.ts";
 import { isoTime } from "./time.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
@@ -312,6 +312,12 @@ export function targetOf({ intent }: Pick<RecordedOperation, "intent">): FileTar
   const { draftId, fileKind: kind, fileId } = intent;
   if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
   return { draftId, kind, fileId };
+}
+
+/** The path of that file ({@link fileResource}). */
+export function fileResourceOf(operation: Pick<RecordedOperation, "intent">): string | undefined {
+  const target = targetOf(operation);
+  return target && fileResource(target);
 }
 
 /** With these statuses a service says, or a proxy may say, that an attachment attached nothing. */

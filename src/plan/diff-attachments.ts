@@ -12,10 +12,10 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
 import {
   confirmedState,
+  fileResourceOf,
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
-  targetOf,
 } from "../model/recorded.ts";
 import {
   type Attributes,
@@ -59,8 +59,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
-    const target = targetOf(operation);
-    const later = target === undefined ? [] : (updates.get(fileResource(target)) ?? []);
+    const later = updates.get(fileResourceOf(operation) ?? "") ?? [];
     // An update that was sent later, and lost, may have changed them.
     const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
     if (entry === undefined || !(isOwnUpdate || asSent.has(address)))

@@ -6,6 +6,7 @@ import {
 } from "../model/change.ts";
 import { append } from "../model/lists.ts";
 import {
+  fileResourceOf,
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
@@ -31,8 +32,7 @@ export function doubtsByAddress({
     isBlocking(operation) ? 0 : operation.kind === "detach" ? 1 : 2;
   const shownFirst = [...inDoubt].sort((a, b) => rank(a) - rank(b) || b.startedAt - a.startedAt);
   for (const operation of shownFirst) {
-    const target = targetOf(operation);
-    const file = target === undefined ? undefined : fileResource(target);
+    const file = fileResourceOf(operation);
     const own = (isBlocking(operation) ? undefined : recordedAt.get(file ?? "")) ?? operation.address;
     const isTaken = file !== undefined && doubts.has(own);
     const address = addresses.get(file ?? "") ?? (isTaken ? file : own);
@@ -86,11 +86,7 @@ export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, R
       const mark = replaces === record.fileId ? { replacedBy: fileId } : {};
       return { ...record, address: fileResource(record), ...mark };
     });
-  const isAssumed = (operation: RecordedOperation) => {
-    const target = targetOf(operation);
-    return target !== undefined && assumed.has(fileResource(target));
-  };
-  const inDoubt = recorded.inDoubt.filter((operation) => !isAssumed(operation));
+  const inDoubt = recorded.inDoubt.filter((operation) => !assumed.has(fileResourceOf(operation) ?? ""));
   return { ...recorded, attachments: [...others, ...assumed.values()], inDoubt };
 }
 

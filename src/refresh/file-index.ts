@@ -1,9 +1,9 @@
 import { append } from "../model/lists.ts";
 import {
+  fileResourceOf,
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
-  targetOf,
 } from "../model/recorded.ts";
 import {
   type Attributes,
@@ -23,9 +23,8 @@ export interface FileIndex {
 export function indexFiles(recorded: Recorded): FileIndex {
   const doubts = new Map<string, RecordedOperation[]>();
   for (const operation of recorded.inDoubt) {
-    const target = targetOf(operation);
-    if (target === undefined) continue;
-    append(doubts, fileResource(target), operation);
+    const file = fileResourceOf(operation);
+    if (file !== undefined) append(doubts, file, operation);
   }
   return {
     records: new Map(recorded.attachments.map((attachment) => [fileResource(attachment), attachment])),

@@ -1,6 +1,6 @@
 import type { ResourceName } from "../model/change.ts";
 import type { LogEntry } from "../model/log.ts";
-import type { ApiError, CallFailure } from "../model/outcome.ts";
+import { type ApiError, type CallFailure, causeOf } from "../model/outcome.ts";
 import { formatLocation, type SourceLocation } from "../model/source-location.ts";
 import type { Palette } from "./palette.ts";
 import { withTitle } from "./plan-text.ts";
@@ -50,12 +50,6 @@ export function groupFailures(items: readonly FailedItem[]): readonly FailureGro
     groups.set(key, group);
   }
   return [...groups.values()];
-}
-
-/** The sentence of a failure without the request or the file that it begins with. */
-export function causeOf({ message, subject }: Failure): string {
-  const lead = `${subject}: `;
-  return subject !== undefined && message.startsWith(lead) ? message.slice(lead.length) : message;
 }
 
 /** Addresses that a group names. */

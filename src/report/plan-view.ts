@@ -212,7 +212,7 @@ function doubtOf(change: Change): DoubtView[] {
   if (!isBlocked(change)) return [{ address, title, ending: "apply checks whether it took effect" }];
   const { kind, path } = change.before;
   const flag = kind === "publish" || kind === "duplicate" ? "--product-id ID" : "--done";
-  // An entry may name another file by the time that somebody answers; the path of a file stays its own.
+  // An entry may name a different file when a person runs the command; a path always names the same one.
   const named = kind === "update" || kind === "detach" ? path.replace(/^\/api\//, "") : address;
   const command = `draftsync resolve ${quoteArgument(named)} ${flag} | --not-done`;
   return [{ address, title, ending: `check the service, then: ${command}`, command }];

@@ -1,6 +1,6 @@
 // `npm run bench [-- --only WORD] [--runs N] [--growth] [--write]`: one figure a line, each with its ratio to a yardstick measured in the
-// same run. Ends with 1 when a target is missed. `--growth` goes on to a million attachments; `--write` makes
-// docs/internals/performance.md anew. Nothing else should run meanwhile.
+// same run. Ends with 1 when a target is missed. `--growth` goes on to a million attachments; `--write` writes
+// docs/internals/performance.md again. Nothing else should run at the same time.
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,9 +46,9 @@ function tell(row) {
   const bound =
     target === undefined ? "" : ` (${least ? "at least" : "at most"} ${Number(target.toFixed(2))})`;
   const mark = target === undefined || ratio === undefined ? " " : holds ? "✓" : "✗";
-  const told =
+  const shown =
     ratio === undefined ? "" : `  ${ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)}${bound}`;
-  process.stdout.write(`${mark} ${name}: ${figure}${told}\n`);
+  process.stdout.write(`${mark} ${name}: ${figure}${shown}\n`);
 }
 
 /** A machine whose host gives its processors to others is not idle, whatever runs on it: the figures are worth less then. */

@@ -2,7 +2,13 @@ import { earlierProductEffect, type Resolution, resolutionOfAll } from "../../ap
 import { draftIdOf, normalAddress, parseAddress, parseId, targetAt } from "../../model/address.ts";
 import type { Change } from "../../model/change.ts";
 import { systemClock } from "../../model/ports.ts";
-import { addressOfProduct, type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
+import {
+  addressOfProduct,
+  fileResourceOf,
+  type Recorded,
+  type RecordedOperation,
+  targetOf,
+} from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
 import { diffAttachments } from "../../plan/diff-attachments.ts";
@@ -97,10 +103,7 @@ async function addressIn(given: string, { doubts, recorded, workspace }: InDoubt
   // A pattern could settle more than the operator has checked.
   if (/[*?]/.test(given)) return address;
   const file = (await fileShownAt(address, { recorded, workspace })) ?? address;
-  const isOfFile = (operation: RecordedOperation) => {
-    const target = targetOf(operation);
-    return target !== undefined && fileResource(target) === file;
-  };
+  const isOfFile = (operation: RecordedOperation) => fileResourceOf(operation) === file;
   const ofFile = [...doubts].flatMap(([each, operations]) => (operations.some(isOfFile) ? [each] : []));
   if (ofFile.length === 0 && doubts.has(address)) return address;
   const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);

@@ -2,8 +2,7 @@ import type { Command } from "commander";
 import type { Address } from "../../model/address.ts";
 import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../../model/address.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
-import { type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
-import { fileResource } from "../../model/resource.ts";
+import { fileResourceOf, type Recorded, type RecordedOperation } from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
 import { doubtsByAddress } from "../../plan/doubts.ts";
 import { assertOwner } from "../../plan/ownership.ts";
@@ -184,8 +183,7 @@ async function edit(
 function settleFirst(operation: RecordedOperation): string {
   const { address, kind } = operation;
   const tookEffect = kind === "publish" || kind === "duplicate" ? "--product-id ID" : "--done";
-  const file = targetOf(operation);
-  return `Settle it first: draftsync resolve ${file === undefined ? address : fileResource(file)} ${tookEffect} (or --not-done)`;
+  return `Settle it first: draftsync resolve ${fileResourceOf(operation) ?? address} ${tookEffect} (or --not-done)`;
 }
 
 function refusal(message: string, hint: string): CliError {

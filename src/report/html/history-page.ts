@@ -1,4 +1,5 @@
-import { causeOf, type FailureGroup, groupFailures, maxCauses, maxNamedAddresses } from "../failures.ts";
+import { causeOf } from "../../model/outcome.ts";
+import { type FailureGroup, groupFailures, maxCauses, maxNamedAddresses } from "../failures.ts";
 import {
   callFacts,
   describeSettled,

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
-import type { CallFailure } from "../../../src/model/outcome.ts";
-import { causeOf } from "../../../src/report/failures.ts";
+import { type CallFailure, causeOf } from "../../../src/model/outcome.ts";
 import { follow, started, totals } from "./progress-support.ts";
 
 const failureOf = (draft: number, changes: Partial<CallFailure> = {}): CallFailure => ({
