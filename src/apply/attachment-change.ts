@@ -54,7 +54,7 @@ export async function attachFile(
     effects: (answer) => (answer.outcome === "done" ? [effect("post", answer.value)] : []),
   });
   if (result.outcome === "done") return { outcome: "done", fileId };
-  return settleAttachment(context, {
+  const settled = await settleAttachment(context, {
     address: change.address,
     target,
     attributes,
@@ -64,6 +64,7 @@ export async function attachFile(
     signal,
     budget,
   });
+  return "failure" in settled ? { ...settled, fileId } : settled;
 }
 
 const stillInDoubtHint =
@@ -121,7 +122,8 @@ export async function settleDoubt(
     signal,
     budget: context.budget?.operation(),
   };
-  return change.check_only ? checkAttachment(context, doubt) : settleAttachment(context, doubt);
+  const settled = await (change.check_only ? checkAttachment : settleAttachment)(context, doubt);
+  return "failure" in settled ? { ...settled, fileId: target.fileId } : settled;
 }
 
 /** Changes the attributes that differ, and no others. */
@@ -209,7 +211,9 @@ async function sendUpdate(
     });
   const first = await send(sent);
   const result = await settleByRepeating(context, { first, signal, budget }, () => send(all));
-  return result.outcome === "done" ? { outcome: "done", fileId: target.fileId } : result;
+  return result.outcome === "done"
+    ? { outcome: "done", fileId: target.fileId }
+    : { ...result, fileId: target.fileId };
 }
 
 /** Detaches the recorded file of a deletion or of a replacement. */
@@ -230,7 +234,7 @@ export async function detachFile(
       effects: (answer) => (answer.outcome === "done" ? [{ type: "detached", target }] : []),
     });
   const result = await settleByRepeating(context, { first: await send(), signal, budget }, send);
-  return result.outcome === "done" ? { outcome: "done" } : result;
+  return result.outcome === "done" ? { outcome: "done" } : { ...result, fileId: target.fileId };
 }
 
 /** Records an attachment under its new address; nothing is sent, and nothing is confirmed. */

@@ -76,7 +76,11 @@ export type ChangeEnd =
       /** The service had refused to attach the file, because it was attached before. */
       readonly wasAttached?: true;
     }
-  | { readonly outcome: "rejected" | "not_sent" | "unknown"; readonly failure: CallFailure }
+  | {
+      readonly outcome: "rejected" | "not_sent" | "unknown";
+      readonly failure: CallFailure;
+      readonly fileId?: number;
+    }
   | { readonly outcome: "skipped"; readonly because: string };
 
 /**

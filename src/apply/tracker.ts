@@ -111,11 +111,12 @@ const columns = {
 } as const;
 
 function eventPart(end: ChangeEnd | Deferred) {
-  if ("failure" in end) return { outcome: end.outcome, failure: end.failure };
   if ("because" in end) return { outcome: end.outcome, because: end.because };
+  const file = end.fileId === undefined ? {} : { file_id: end.fileId };
+  if ("failure" in end) return { outcome: end.outcome, failure: end.failure, ...file };
   return {
     outcome: end.outcome,
-    ...(end.fileId === undefined ? {} : { file_id: end.fileId }),
+    ...file,
     ...(end.productId === undefined ? {} : { product_id: end.productId }),
     ...(end.wasAttached === undefined ? {} : { was_attached: end.wasAttached }),
   };

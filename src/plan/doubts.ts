@@ -28,10 +28,7 @@ export function doubtsByAddress({
   if (inDoubt.length === 0) return doubts;
   const recordedAt = new Map(attachments.map((record) => [fileResource(record), record.address]));
   const addresses = new Map<string, string>();
-  const rank = (operation: RecordedOperation) =>
-    isBlocking(operation) ? 0 : operation.kind === "detach" ? 1 : 2;
-  const shownFirst = [...inDoubt].sort((a, b) => rank(a) - rank(b) || b.startedAt - a.startedAt);
-  for (const operation of shownFirst) {
+  for (const operation of shownFirst(inDoubt)) {
     const file = fileResourceOf(operation);
     const own = (isBlocking(operation) ? undefined : recordedAt.get(file ?? "")) ?? operation.address;
     const isTaken = file !== undefined && doubts.has(own);
@@ -40,6 +37,23 @@ export function doubtsByAddress({
     append(doubts, address, { ...operation, address });
   }
   return doubts;
+}
+
+/**
+ * The operations in doubt by what a person settles: a file's path, or else the address. An entry's name is none: in time it
+ * names other files, and a command that is run twice would settle another one.
+ */
+export function doubtsToSettle({ inDoubt }: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
+  const doubts = new Map<string, RecordedOperation[]>();
+  for (const operation of shownFirst(inDoubt))
+    append(doubts, fileResourceOf(operation) ?? operation.address, operation);
+  return doubts;
+}
+
+function shownFirst(inDoubt: readonly RecordedOperation[]): readonly RecordedOperation[] {
+  const rank = (operation: RecordedOperation) =>
+    isBlocking(operation) ? 0 : operation.kind === "detach" ? 1 : 2;
+  return [...inDoubt].sort((a, b) => rank(a) - rank(b) || b.startedAt - a.startedAt);
 }
 
 /**

@@ -1,6 +1,8 @@
+import { targetAt } from "../model/address.ts";
 import type { ResourceName } from "../model/change.ts";
 import type { LogEntry } from "../model/log.ts";
 import { type ApiError, type CallFailure, causeOf } from "../model/outcome.ts";
+import { fileResource } from "../model/resource.ts";
 import { formatLocation, type SourceLocation } from "../model/source-location.ts";
 import type { Palette } from "./palette.ts";
 import { withTitle } from "./plan-text.ts";
@@ -17,6 +19,8 @@ export interface FailedItem {
   /** `unknown` is in doubt; anything else failed. */
   readonly outcome: string;
   readonly failure: Failure;
+  /** Of a file that is known. */
+  readonly file_id?: number;
 }
 
 /** Everything that failed, or is in doubt, for one cause. */
@@ -25,6 +29,8 @@ export interface FailureGroup {
   /** That of the first, or of one that stopped the run. */
   readonly failure: Failure;
   readonly addresses: readonly string[];
+  /** What `draftsync resolve` takes for the first of them. */
+  readonly argument: string;
 }
 
 /**
@@ -32,9 +38,9 @@ export interface FailureGroup {
  * stops a run is one cause, with or without a response: calls that are in flight then get one, and others are not sent.
  */
 export function groupFailures(items: readonly FailedItem[]): readonly FailureGroup[] {
-  const groups = new Map<string, { isDoubt: boolean; failure: Failure; addresses: string[] }>();
+  const groups = new Map<string, FailureGroup & { failure: Failure; addresses: string[] }>();
   const stopping = new Set(items.flatMap(({ failure: { code, stops } }) => (stops === "run" ? [code] : [])));
-  for (const { address, outcome, failure } of items) {
+  for (const { address, outcome, failure, file_id } of items) {
     const isDoubt = outcome === "unknown";
     const { code, hint, errors = [] } = failure;
     // Other members, such as `id`, belong to one response.
@@ -44,7 +50,8 @@ export function groupFailures(items: readonly FailedItem[]): readonly FailureGro
     ]);
     const isStop = !isDoubt && stopping.has(code);
     const key = JSON.stringify(isStop ? code : [isDoubt, code, causeOf(failure), hint, causes]);
-    const group = groups.get(key) ?? { isDoubt, failure, addresses: [] };
+    const argument = file_id === undefined ? address : fileResource(targetAt(address, file_id));
+    const group = groups.get(key) ?? { isDoubt, failure, addresses: [], argument };
     if (failure.stops === "run") group.failure = failure;
     group.addresses.push(address);
     groups.set(key, group);
@@ -121,7 +128,10 @@ function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEnt
  *   hint: Correct the values that the errors name.
  * ```
  */
-function formatGroup({ isDoubt, failure, addresses }: FailureGroup, options: FailureOptions): string {
+function formatGroup(
+  { isDoubt, failure, addresses, argument }: FailureGroup,
+  options: FailureOptions,
+): string {
   const { paint } = options;
   const { code, hint, errors = [], stops } = failure;
   const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
@@ -138,7 +148,7 @@ function formatGroup({ isDoubt, failure, addresses }: FailureGroup, options: Fai
     if (more > 0) lines.push(`    and ${formatCount(more)} more; --verbose lists them`);
   }
   // A command to copy, if it can be about one address only.
-  const [only = "ADDRESS"] = addresses.length === 1 ? addresses : [];
+  const only = addresses.length === 1 ? argument : "ADDRESS";
   if (hint !== undefined) {
     lines.push(
       `  ${paint("info", "hint:")} ${sanitizeLine(hint.replace("ADDRESS", () => quoteArgument(only)))}`,

@@ -187,10 +187,10 @@ function storedObjects(recorded: Recorded): StateEntry[] {
 }
 
 function operations(recorded: Recorded): StateEntry[] {
-  return recorded.inDoubt.map(({ id, address, kind, method, path, startedAt, detail }) => ({
+  return recorded.inDoubt.map(({ id, address, kind, method, path, startedAt, detail, intent }) => ({
     address,
     type: "operation",
-    is: `${kind} in doubt`,
+    is: `${kind}${intent.fileId === undefined ? "" : ` of file ${intent.fileId}`} in doubt`,
     confirmed_by: "nobody",
     at: isoTime(startedAt),
     details: { operation_id: id, method, path, detail },

@@ -64,7 +64,7 @@ test("a withdrawn update in doubt is not sent once its list is left out, and its
   expect(sandbox.state().products).toHaveLength(1);
 });
 
-test("resolve settles the file that the plan shows at the address", async () => {
+test("resolve takes a file by its path, and settles nothing by an entry's name", async () => {
   const entry = "drafts/1/product_files/source:a.glb";
   await folder.write(manifest("{ source: ../a.glb, file_format: a }"));
   expect((await apply()).code).toBe(0);
@@ -76,24 +76,27 @@ test("resolve settles the file that the plan shows at the address", async () => 
   expect((await apply()).code).toBe(4);
   proxy.choose = () => undefined;
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
-  const { changes } = JSON.parse((await run("plan", "--format", "json")).stdout);
-  expect(changes).toMatchObject([
-    { address: "drafts/1/product", action: "publish" },
-    { address: `drafts/1/product_files/${old}`, before: { kind: "detach" } },
-    { address: entry, before: { kind: "update" } },
-  ]);
-  expect(await run("resolve", entry, "--not-done")).toMatchObject({
+  const [byOld, byNew] = [old, attached().at(-1)?.[0]].map((file) => `drafts/1/product_files/${file}`);
+  for (const name of [entry, "drafts/1", "1"]) {
+    expect(await run("resolve", name, "--not-done")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`In doubt: ${byOld} (DELETE), ${byNew} (PATCH).`),
+    });
+  }
+  expect(await run("resolve", byOld ?? "", "--not-done")).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining(`${entry} is settled`),
+    stderr: expect.stringContaining(`${byOld} is settled`),
   });
-  expect(await run("resolve", `drafts/1/product_files/${old}`, "--not-done")).toMatchObject({ code: 0 });
+  expect(await run("resolve", byOld ?? "", "--not-done")).toMatchObject({ code: 1 });
+  expect((await run("resolve", entry, "--not-done")).code).toBe(1);
+  expect(await run("resolve", byNew ?? "", "--not-done")).toMatchObject({ code: 0 });
   await folder.write(manifest("{ source: ../a.glb, file_format: b }", "publish: true\n"));
   expect((await apply()).code).toBe(0);
   expect(attached().map(([, attributes]) => attributes)).toEqual([{}, { file_format: "b" }]);
   expect(attached().map(([file]) => file)).not.toContain(old);
 });
 
-test("resolve finds a file of a list that is left out by the address of its record", async () => {
+test("a plan and `state rm` name a file in doubt by the path that resolve takes", async () => {
   await folder.write(manifest("{ source: ../a.glb }"));
   expect((await apply()).code).toBe(0);
   const [, [file] = []] = attached();
@@ -106,14 +109,7 @@ test("resolve finds a file of a list that is left out by the address of its reco
   const byFile = `draftsync resolve drafts/1/product_files/${file} --done`;
   expect((await run("plan")).stdout).toContain(byFile);
   expect((await run("state", "rm", address)).stderr).toContain(byFile);
-  const correct = await folder.read("manifests/a.yaml");
-  await folder.write({ "manifests/a.yaml": "draft: nonsense\n" });
-  expect(await run("resolve", address, "--not-done")).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("Name the file by its path"),
-  });
-  await folder.write({ "manifests/a.yaml": correct });
-  expect(await run("resolve", address, "--not-done")).toMatchObject({ code: 0 });
+  expect(await run("resolve", `drafts/1/product_files/${file}`, "--not-done")).toMatchObject({ code: 0 });
   expect((await apply()).code).toBe(0);
 });
 
@@ -121,7 +117,10 @@ test.each([
   ["settled by apply", async () => expect((await apply()).code).toBe(0)],
   [
     "resolved",
-    async () => expect((await run("resolve", "drafts/1/product_files/source:a.glb", "--done")).code).toBe(0),
+    async () => {
+      const [file] = attached().at(-1) ?? [];
+      expect((await run("resolve", `drafts/1/product_files/${file}`, "--done")).code).toBe(0);
+    },
   ],
 ])(
   "the old file of a replacement in doubt, which an entry names by now, is protected once it is %s",

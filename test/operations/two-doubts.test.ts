@@ -39,25 +39,14 @@ test("a file in doubt whose entry has changed since is settled before anything e
   expect(sandbox.state().products).toHaveLength(1);
 });
 
-test("import refuses another file for an entry whose attachment is in doubt", async () => {
+test("apply, import and `state list` name the file of an entry whose attachment is in doubt", async () => {
   await loseAttachment();
+  const file = files().find((id) => id !== 1);
+  expect((await apply()).stderr).toContain(`draftsync resolve drafts/1/product_files/${file} --done`);
+  expect((await run("state", "list")).stdout).toContain(`attach of file ${file} in doubt`);
   proxy.choose = () => undefined;
   expect(await run("import", `${entry}=1`)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("is in doubt; use draftsync resolve"),
+    stderr: expect.stringContaining(`is in doubt; use draftsync resolve drafts/1/product_files/${file}  [`),
   });
-});
-
-test("resolve accepts the entry that has a file in doubt by now", async () => {
-  await loseAttachment();
-  proxy.choose = () => undefined;
-  const { uploads } = JSON.parse((await run("state", "export")).stdout);
-  const id = uploads[0]?.upload_id;
-  await folder.write({
-    "manifests/a.yaml": `draft: 1\nproduct_files: [{ upload_id: ${id} }, { file_id: 1 }]\n`,
-  });
-  const named = `drafts/1/product_files/upload_id:${id}`;
-  expect((await run("plan")).stdout).toContain("? product_files/source:a.glb");
-  expect(await run("resolve", named, "--done")).toMatchObject({ code: 0 });
-  expect((await run("plan")).stdout).not.toContain("in doubt");
 });

@@ -192,7 +192,8 @@ export async function resolveAll() {
       const database = new Database(join(root, "service.db"), { readonly: true });
       const { n } = database.prepare(place).get(intent.draft_id, intent.file_id);
       database.close();
-      await run(["resolve", address, n > 0 ? "--done" : "--not-done"]);
+      const file = `${address.split("/").slice(0, 3).join("/")}/${intent.file_id}`;
+      await run(["resolve", file, n > 0 ? "--done" : "--not-done"]);
     }
   }
 }

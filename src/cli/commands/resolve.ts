@@ -1,25 +1,16 @@
 import { earlierProductEffect, type Resolution, resolutionOfAll } from "../../apply/resolution.ts";
-import { draftIdOf, normalAddress, parseAddress, parseId, targetAt } from "../../model/address.ts";
-import type { Change } from "../../model/change.ts";
+import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { systemClock } from "../../model/ports.ts";
-import {
-  addressOfProduct,
-  fileResourceOf,
-  type Recorded,
-  type RecordedOperation,
-  targetOf,
-} from "../../model/recorded.ts";
-import { fileResource } from "../../model/resource.ts";
+import { addressOfProduct, type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
-import { diffAttachments } from "../../plan/diff-attachments.ts";
-import { doubtsByAddress } from "../../plan/doubts.ts";
+import { doubtsToSettle } from "../../plan/doubts.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
 import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import { type Cli, type DefineCommand, examples, type WriterFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { parseProductId, recordEdit, warnOfCopies } from "../runtime/ledger-access.ts";
-import { loadDesired, readManifests } from "../runtime/manifests.ts";
+import { loadDesired } from "../runtime/manifests.ts";
 import { expectDone } from "../runtime/single-call.ts";
 import { inLockedWorkspace } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
@@ -43,7 +34,7 @@ export const defineResolve: DefineCommand = (program, cli) => {
     )
     .argument(
       "<address>",
-      "address that the plan marks with `?`, or id or title of its draft; or address of a product made before this ledger",
+      "path of a file, or address of a product or duplicate, that the plan marks with `?`; or address of a product made before this ledger",
     )
     .option("--product-id <id>", "it took effect and created this product", parseProductId)
     .option("--done", "it took effect")
@@ -65,8 +56,8 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const { cli } = workspace;
   const ledger = await workspace.ledger();
   const recorded = await ledger.load();
-  const doubts = doubtsByAddress(recorded);
-  const address = await addressIn(given, { doubts, recorded, workspace });
+  const doubts = doubtsToSettle(recorded);
+  const address = addressIn(given, doubts, recorded);
   const operations = doubts.get(address) ?? [];
   const [operation] = operations;
   const flagged = readFlags(flags);
@@ -88,59 +79,29 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 
-interface InDoubt {
-  readonly doubts: ReturnType<typeof doubtsByAddress>;
-  readonly recorded: Recorded;
-  readonly workspace: Workspace;
-}
-
 /**
- * An address; or what is in doubt of the file, or else of the draft, that is named. Throws {@link CliError} when that is more
- * than one address.
+ * What `given` names: an address or a file's path, or a draft in which one product is in doubt. Throws {@link CliError} for an
+ * entry's name and for a draft with files in doubt.
  */
-async function addressIn(given: string, { doubts, recorded, workspace }: InDoubt): Promise<string> {
+function addressIn(given: string, doubts: ReturnType<typeof doubtsToSettle>, recorded: Recorded): string {
   const address = normalAddress(given);
   // A pattern could settle more than the operator has checked.
-  if (/[*?]/.test(given)) return address;
-  const file = (await fileShownAt(address, { recorded, workspace })) ?? address;
-  const isOfFile = (operation: RecordedOperation) => fileResourceOf(operation) === file;
-  const ofFile = [...doubts].flatMap(([each, operations]) => (operations.some(isOfFile) ? [each] : []));
-  if (ofFile.length === 0 && doubts.has(address)) return address;
-  const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
-  const ofDraft = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
-  const [first, ...others] = ofFile.length > 0 ? ofFile : ofDraft;
-  if (others.length === 0) return first ?? address;
-  throw new CliError(
-    `${given} has ${others.length + 1} addresses in doubt: ${[first, ...others].slice(0, 5).join(", ")}`,
-    { code: "resolution-needed", hint: "Settle one at a time, by its address." },
-  );
-}
-
-/** The path of the file that the plan shows at an address. Throws {@link CliError} for an entry's name when there is no plan. */
-async function fileShownAt(
-  address: string,
-  { recorded, workspace: { cli, config } }: Pick<InDoubt, "recorded" | "workspace">,
-): Promise<string | undefined> {
-  const parsed = parseAddress(address);
-  if (parsed?.type !== "attachment") return undefined;
-  const read = await readManifests(cli, config, "hash");
-  if (!read.ok) {
-    if (parsed.ref.by === "file_id") return undefined;
-    throw new CliError(`the manifests have errors, so no plan says which file ${address} is`, {
-      code: "resolution-needed",
-      hint: "Name the file by its path, such as drafts/48213/product_files/9900011. Or correct the errors: draftsync validate",
-    });
-  }
-  const change = diffAttachments(read.desired, recorded).changes.find((each) => each.address === address);
-  const fileId = change && fileIdOf(change, recorded);
-  return fileId === undefined ? undefined : fileResource(targetAt(address, fileId));
-}
-
-function fileIdOf(change: Change, { inDoubt }: Recorded): number | undefined {
-  const { before } = change;
-  if (change.action === "in_doubt")
-    return inDoubt.find(({ id }) => id === change.before.operation_id)?.intent.fileId;
-  return before !== null && "file_id" in before ? before.file_id : undefined;
+  if (doubts.has(address) || /[*?]/.test(given)) return address;
+  const isFile = (each: string) => parseAddress(each)?.type === "attachment";
+  const drafts = isFile(address)
+    ? [`drafts/${draftIdOf(address)}`]
+    : resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
+  const open = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
+  const named = isFile(address) ? open.filter(isFile) : open;
+  const [first = address, ...others] = named;
+  if (named.length === 0 || (others.length === 0 && !isFile(first))) return first;
+  throw new CliError(`${given} does not say which call is meant; nothing was settled`, {
+    code: "resolution-needed",
+    hint: `In doubt: ${named
+      .slice(0, 5)
+      .map((each) => `${each} (${doubts.get(each)?.[0]?.method})`)
+      .join(", ")}. Settle one at a time.`,
+  });
 }
 
 /** A call that was lost a moment ago may still arrive at the service, after a person has looked there. */

@@ -1,7 +1,7 @@
 import { isPostgresLocation } from "../../ledger/postgres/postgres-location.ts";
 import { formatAddress, publicationAddress } from "../../model/address.ts";
 import { systemClock } from "../../model/ports.ts";
-import { doubtsByAddress } from "../../plan/doubts.ts";
+import { doubtsToSettle } from "../../plan/doubts.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { makeProgram } from "../program.ts";
@@ -93,7 +93,7 @@ async function readRecorded(
   const reader = await openLedgerReader({ location, clock: systemClock });
   try {
     const recorded = await reader.load();
-    const inDoubt = [...doubtsByAddress(recorded).keys()];
+    const inDoubt = [...doubtsToSettle(recorded).keys()];
     if (which === "in_doubt") return inDoubt;
     return [
       ...recorded.attachments.flatMap(({ address, draftId }) => [`drafts/${draftId}`, address]),

@@ -2,6 +2,7 @@ import { type Address, formatAddress, parseAddress, parseId } from "../../model/
 import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../../model/desired.ts";
 import {
   addressOfProduct,
+  fileResourceOf,
   publicationsInForce,
   type Recorded,
   type RecordedOperation,
@@ -133,7 +134,7 @@ function readAttachment(
     address === text && kind === "attach" && intent.fileId !== fileId;
   const doubt = recorded.inDoubt.find(isOther);
   if (doubt !== undefined)
-    return `${text}: the attachment of file ${doubt.intent.fileId} is in doubt; use draftsync resolve ${text}`;
+    return `${text}: the attachment of file ${doubt.intent.fileId} is in doubt; use draftsync resolve ${fileResourceOf(doubt)}`;
   return { type: "attachment", address: text, target: { draftId, kind, fileId } };
 }
 
