@@ -64,8 +64,17 @@ export async function attachFile(
     signal,
     budget,
   });
-  return "failure" in settled ? { ...settled, fileId } : settled;
+  if (!("failure" in settled)) return settled;
+  const { failure } = settled;
+  const isRefused = failure.code === "gone" || failure.code === "invalid";
+  if (change.after.source === undefined || !isRefused) return { ...settled, fileId };
+  const hint = `${failure.hint ?? ""} ${uploadAgainHint}`.trim();
+  return { ...settled, failure: { ...failure, hint }, fileId };
 }
+
+/** Of a source whose upload gave a file that the service does not accept: the next run would name the same file. */
+const uploadAgainHint =
+  "If the uploaded file is not at the service any more, `draftsync state rm uploads/PATH` has it uploaded again.";
 
 const stillInDoubtHint =
   "Run the command again: it checks whether the call took effect. Or check the service, then run " +
@@ -99,9 +108,8 @@ export async function settleDoubt(
     intent: attachIntent(target, { attributes, after, replaces }),
     kind: kind === "update" || kind === "detach" ? kind : "attach",
     effect: (by, answered) => {
-      // An update leaves what it does not name; a new attachment has nothing of an earlier one.
-      const others =
-        by === "patch" ? { ...known, ...attributes, ...answered } : { ...answered, ...attributes };
+      // An update leaves what it does not name, which may not be as it was sent; a new attachment has nothing of an earlier one.
+      const others = by === "patch" ? { ...known, ...answered } : { ...answered, ...attributes };
       return attachedEffect(context, { change, target, by, attributes: { ...others, ...managed } }, replaces);
     },
     first: {

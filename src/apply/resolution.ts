@@ -4,7 +4,7 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Provenance, Recorded, RecordedOperation } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
-import type { Attributes, FileTarget } from "../model/resource.ts";
+import type { FileTarget } from "../model/resource.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -20,8 +20,8 @@ export class ResolutionError extends DraftsyncError {
 
 /**
  * The effects of an operator's resolution (provenance `operator`) of operations at one address, which also settle them. The
- * resolution is about the first one, and those of its kind; what the others have set stays unknown. `now` is in epoch
- * milliseconds. Pure.
+ * resolution is about the first one, and those of its kind. What any of them has set stays unknown: that a file is attached says
+ * nothing of its values, which a call before or after may have set. `now` is in epoch milliseconds. Pure.
  */
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
@@ -38,7 +38,7 @@ export function resolutionOfAll(
     ...operations
       .filter(({ kind }) => kind === kindDone)
       .flatMap((operation) => [
-        ...doneEffects(operation, resolution, { provenance, others }),
+        ...doneEffects(operation, resolution, provenance),
         settled(operation.id, "done"),
       ]),
   ];
@@ -48,24 +48,10 @@ function settled(operationId: string, outcome: "done" | "not_sent"): LedgerEffec
   return { type: "settled", operationId, outcome };
 }
 
-/** Attributes that no other operation has set to another value. */
-function certainAttributes(attributes: Attributes, others: readonly RecordedOperation[]): Attributes {
-  const sent = others.map(({ intent }) => new Map(Object.entries(intent.attributes ?? {})));
-  const isCertain = ([name, value]: [string, unknown]) =>
-    sent.every((each) => !each.has(name) || each.get(name) === value);
-  return Object.fromEntries(Object.entries(attributes).filter(isCertain));
-}
-
-interface DoneContext {
-  readonly provenance: Provenance;
-  /** Operations about the same file that may have set other values. */
-  readonly others: readonly RecordedOperation[];
-}
-
 function doneEffects(
   operation: RecordedOperation,
   resolution: Exclude<Resolution, { type: "not_done" }>,
-  { provenance, others }: DoneContext,
+  provenance: Provenance,
 ): readonly LedgerEffect[] {
   const { address, kind } = operation;
   if (kind === "publish" || kind === "duplicate") {
@@ -84,9 +70,8 @@ function doneEffects(
   switch (kind) {
     case "attach": {
       const { sha256, replaces } = operation.intent;
-      const attributes = certainAttributes(operation.intent.attributes ?? {}, others);
       const digest = sha256 === undefined ? {} : { sha256 };
-      const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
+      const attachment = { ...fileOf(operation), address, attributes: {}, ...digest, provenance };
       return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }];
     }
     case "detach":

@@ -163,7 +163,10 @@ export class DesiredCollector {
   #addDuplicate(file: string, { duplicate, position, span }: ParsedDuplicate): void {
     const { name } = duplicate;
     // Two names that look the same must not name two copies.
-    const folded = name.normalize("NFKC");
+    const folded = name
+      .normalize("NFKC")
+      .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+      .trim();
     const first = this.#names.get(folded);
     if (first === undefined) {
       this.#names.set(folded, locationAt(file, position));

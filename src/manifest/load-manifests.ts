@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { compareText } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../model/diagnostic.ts";
@@ -66,7 +67,7 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   // Defaults apply in each folder that has them, also by a link.
   for (const [link, file] of found.links) {
     const manifest = manifests[files.indexOf(file)];
-    if (manifest !== undefined) collector.addDefaults(link, manifest);
+    if (manifest !== undefined && dirname(link) !== dirname(file)) collector.addDefaults(link, manifest);
   }
   for (const [index, manifest] of manifests.entries()) collector.add(files[index] ?? "", manifest);
   for (const diagnostic of collector.diagnostics) diagnostics.push(diagnostic);

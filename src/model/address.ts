@@ -108,6 +108,11 @@ export function normalAddress(text: string): string {
   return address === undefined ? text : formatAddress(address);
 }
 
+/** An address or a path as an argument on a command line: quoted when it holds more than plain characters. */
+export function quoteArgument(text: string): string {
+  return /^[\w./:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** Sorts addresses (and any text) by UTF-16 code units: the same order on every machine and locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -71,6 +71,8 @@ interface ChangeOf<A extends Action, Before, After> extends ResourceName {
   readonly attributes: readonly string[];
   /** How `before` is known; absent where nothing is recorded. */
   readonly confirmed?: ConfirmedState;
+  /** An earlier call about the file that is in doubt, which this change settles as well. */
+  readonly doubt?: InDoubtState;
 }
 
 /** Attach a file; upload it first when it has no file id. */
@@ -151,6 +153,15 @@ export function isProtectChange(change: Change): change is ProtectChange {
 /** Whether a change deletes a file, which the second half of a replacement does not. */
 export function isDeletion(change: Change): boolean {
   return change.action === "delete" && change.completes_replace !== true;
+}
+
+/** The doubt that is left when a change is left out that would have settled it: a person settles it then. */
+export function leftInDoubt({ doubt, ...change }: Change): InDoubtChange[] {
+  if (doubt === undefined) return [];
+  const { confirmed: _, ...rest } = change;
+  return [
+    { ...rest, action: "in_doubt", reason: "outcome_unknown", before: doubt, after: null, attributes: [] },
+  ];
 }
 
 /** Whether a change is a doubt that only a person can settle. */

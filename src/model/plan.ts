@@ -6,7 +6,7 @@ import type { RunTotals } from "./event.ts";
 import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
-export const planFormatVersion = 4;
+export const planFormatVersion = 5;
 
 /** How many changes of each action; `noop` counts what is as desired. Only actions that occur are present. */
 export type Summary = Readonly<Partial<Record<Action, number>>>;
@@ -59,6 +59,10 @@ export interface PlanBasis {
   readonly address: string;
   /** Names the last change of what is recorded for it; a confirmation is none. Absent when nothing was recorded. */
   readonly version?: string;
+  /**
+   * Digest of what was recorded, without how it is known. A ledger that was restored from a backup counts its versions once more.
+   */
+  readonly recorded: string;
   /** Ids of operations in doubt, sorted; absent without any. */
   readonly in_doubt?: readonly string[];
 }

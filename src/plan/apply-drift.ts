@@ -1,4 +1,4 @@
-import { parseAddress } from "../model/address.ts";
+import { parseAddress, quoteArgument } from "../model/address.ts";
 import type { AdoptChange, Change } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift, FoundDrift } from "../model/drift.ts";
@@ -98,7 +98,7 @@ function productGone(address: string, productId: number): Diagnostic {
     message: `${address}: product ${productId} is not at the service any more`,
     hint:
       parseAddress(address)?.type === "duplicate"
-        ? `It is never made again by itself. To duplicate once more: draftsync state rm ${address}, then plan again.`
+        ? `It is never made again by itself. To duplicate once more: draftsync state rm ${quoteArgument(address)}, then plan again.`
         : "It is never made again by itself. To publish once more, raise the draft's `publish: { revision: … }`.",
     address,
   };

@@ -33,7 +33,7 @@ import {
   sameFileTwice,
 } from "./attachment-states.ts";
 import { type Differences, makeUnmanagedTest } from "./differences.ts";
-import { assumeAttached, blockingDoubts, inDoubtChange, sentState } from "./doubts.ts";
+import { assumeAttached, blockingDoubts, inDoubtChange, inDoubtState, sentState } from "./doubts.ts";
 import { findRecorded, isOtherContent, knownFile, namedElsewhere } from "./find-recorded.ts";
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
@@ -59,12 +59,12 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
+    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
+      return { ...inDoubtChange(operation, sentState(operation, {})), check_only: true };
+    if (isOwnUpdate) settled.add(change);
     const later = updates.get(fileResourceOf(operation) ?? "") ?? [];
     // An update that was sent later, and lost, may have changed them.
     const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
-    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
-      return { ...inDoubtChange(operation, sentState(operation, sent)), check_only: true };
-    if (isOwnUpdate) settled.add(change);
     const attributes = { ...carried(sent, operation, formerAt.get(address)), ...entry.attributes };
     const managed = changedAttributes(entry.address.kind, {}, entry.attributes);
     return inDoubtChange(operation, sentState(operation, attributes), managed);
@@ -120,7 +120,7 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
     if (holder !== undefined) {
       diagnostics.push(sameFileTwice(attachment, { address, ...holder }));
       if (own !== undefined && own.fileId !== holder.fileId && !named().has(own))
-        changes.push(formerRemoval(own, address));
+        changes.push(formerRemoval(own, address, index));
       continue;
     }
     const { record, former } = found;
@@ -130,7 +130,7 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
     if (record === undefined) continue;
     accounted += 1;
     if (record.address !== address) claimed.add(record);
-    if (former !== undefined) changes.push(formerRemoval(former, fileResource(former)));
+    if (former !== undefined) changes.push(formerRemoval(former, fileResource(former), index));
   }
   const all = accounted < recorded.attachments.length ? recorded.attachments : [];
   const left = all.filter((each) => !claimed.has(each) && !wanted().has(each.address) && !named().has(each));
@@ -149,7 +149,7 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
     const { address, draftId, replacedBy } = attachment;
     const isHalfDone = replacedBy !== undefined && isDeclared(draftId);
     const reason = isHalfDone ? "content_changed" : "not_in_manifest";
-    changes.push(removal(attachment, { address, reason, isHalfDone }));
+    changes.push(removal(attachment, { address, reason, isHalfDone }, index));
   }
   return { changes, unchanged, unmanaged, diagnostics };
 }
@@ -165,8 +165,8 @@ function addressed({ drafts }: Desired): readonly Addressed[] {
 }
 
 /** Detaches a file whose entry has another one by now, and which no further entry names: left attached, it would be published too. */
-function formerRemoval(former: RecordedAttachment, address: string): AttachmentChange {
-  return removal(former, { address, reason: "content_changed", isHalfDone: false });
+function formerRemoval(former: RecordedAttachment, address: string, index: RecordedIndex): AttachmentChange {
+  return removal(former, { address, reason: "content_changed", isHalfDone: false }, index);
 }
 
 function compare(
@@ -184,34 +184,27 @@ function compare(
   const isReplaced = isOtherContent(attachment, known, index);
   const wanted = isReplaced ? withCarried(attachment, index.knownAttributes(known)) : attachment;
   const asDesired = isAsDesired(address, wanted, known, index);
-  const doubt = isReplaced ? undefined : index.doubtOf(known);
+  const doubt = index.doubtOf(known);
   if (asDesired && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
-  if (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0)) {
+  if (!isReplaced && (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0))) {
     const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
     return inDoubtChange({ ...doubt, address }, after, changedAttributes(kind, {}, attachment.attributes));
   }
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
-  const confirmed = confirmedState(known.provenance);
-  if (isReplaced) {
-    return { address, action: "replace", reason: "content_changed", before, after, attributes, confirmed };
-  }
+  const rest = { attributes, confirmed: confirmedState(known.provenance), ...doubtOf(doubt) };
+  if (isReplaced) return { address, action: "replace", reason: "content_changed", before, after, ...rest };
   const same = orderState({ ...after, file_id: known.fileId });
-  if (attributes.length > 0) {
-    return {
-      address,
-      action: "update",
-      reason: "attributes_differ",
-      before,
-      after: same,
-      attributes,
-      confirmed,
-    };
-  }
-  return { address, action: "adopt", reason: "renamed", before, after: same, attributes, confirmed };
+  return attributes.length > 0
+    ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest }
+    : { address, action: "adopt", reason: "renamed", before, after: same, ...rest };
+}
+
+function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"> {
+  return operation === undefined ? {} : { doubt: inDoubtState(operation) };
 }
 
 /** A new file keeps what is known of the one that it replaces and not managed. */
@@ -242,15 +235,21 @@ interface Removal {
   readonly isHalfDone: boolean;
 }
 
-function removal(attachment: RecordedAttachment, { address, reason, isHalfDone }: Removal): AttachmentChange {
+function removal(
+  attachment: RecordedAttachment,
+  { address, reason, isHalfDone }: Removal,
+  index: RecordedIndex,
+): AttachmentChange {
+  const known = { ...attachment, attributes: index.knownAttributes(attachment) };
   return {
     address,
     action: "delete",
     reason,
-    before: recordedState(attachment, address),
+    before: recordedState(known, address),
     after: null,
-    attributes: changedAttributes(attachment.kind, {}, attachment.attributes),
+    attributes: changedAttributes(known.kind, {}, known.attributes),
     confirmed: confirmedState(attachment.provenance),
+    ...doubtOf(index.doubtOf(attachment)),
     ...(isHalfDone ? { completes_replace: true } : {}),
   };
 }

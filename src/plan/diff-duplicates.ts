@@ -1,3 +1,4 @@
+import { quoteArgument } from "../model/address.ts";
 import type { Change, DuplicateState } from "../model/change.ts";
 import type { Desired, DesiredDuplicate, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
@@ -123,7 +124,7 @@ function maybeRenamed(address: string, duplicate: DesiredDuplicate, doubt: strin
     severity: "warning",
     code: "duplicate-in-doubt-renamed",
     message: `${address} is not copied: ${doubt}, which the manifests no longer declare so, may have made this copy`,
-    hint: `If you renamed it, rename it back. Otherwise settle ${doubt} first: look the product up at the service, then run \`draftsync resolve ${doubt}\` with --product-id ID or --not-done.`,
+    hint: `If you renamed it, rename it back. Otherwise settle ${doubt} first: look the product up at the service, then run \`draftsync resolve ${quoteArgument(doubt)}\` with --product-id ID or --not-done.`,
     address,
     place: locationAt(duplicate.file, duplicate.position),
   };

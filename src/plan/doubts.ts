@@ -2,6 +2,7 @@ import {
   type AttachmentState,
   type DuplicateState,
   type InDoubtChange,
+  type InDoubtState,
   orderState,
 } from "../model/change.ts";
 import { append } from "../model/lists.ts";
@@ -123,21 +124,21 @@ export function inDoubtChange(
   after: AttachmentState | null = null,
   attributes: readonly string[] = [],
 ): InDoubtChange {
+  const { address } = operation;
+  const before = inDoubtState(operation);
+  return { address, action: "in_doubt", reason: "outcome_unknown", before, after, attributes };
+}
+
+/** How plans show an operation in doubt. */
+export function inDoubtState(operation: RecordedOperation): InDoubtState {
   const status = operation.intent.refusedWith ?? operation.status;
   return {
-    address: operation.address,
-    action: "in_doubt",
-    reason: "outcome_unknown",
-    before: {
-      operation_id: operation.id,
-      kind: operation.kind,
-      method: operation.method,
-      path: operation.path,
-      since: isoTime(operation.startedAt),
-      ...(status === undefined ? {} : { status }),
-      detail: operation.detail ?? "the process ended, or lost its lock, before the answer was recorded",
-    },
-    after,
-    attributes,
+    operation_id: operation.id,
+    kind: operation.kind,
+    method: operation.method,
+    path: operation.path,
+    since: isoTime(operation.startedAt),
+    ...(status === undefined ? {} : { status }),
+    detail: operation.detail ?? "the process ended, or lost its lock, before the answer was recorded",
   };
 }

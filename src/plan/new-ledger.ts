@@ -1,4 +1,4 @@
-import { publicationAddress } from "../model/address.ts";
+import { publicationAddress, quoteArgument } from "../model/address.ts";
 import { type Change, draftOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
@@ -51,7 +51,7 @@ function newLedgerWarning(excluded: readonly Change[]): Diagnostic {
     severity: "warning",
     code: "new-ledger",
     message: `the ledger is new: ${excluded.length === 1 ? "1 change that cannot be undone is" : `${excluded.length} changes that cannot be undone are`} left out`,
-    hint: `If nothing was published before: draftsync apply --new-ledger. If something was: draftsync resolve ${first?.address} --product-id ID, or set \`state\` to the ledger that recorded it.`,
+    hint: `If nothing was published before: draftsync apply --new-ledger. If something was: draftsync resolve ${quoteArgument(first?.address ?? "")} --product-id ID, or set \`state\` to the ledger that recorded it.`,
   };
 }
 

@@ -1,37 +1,57 @@
-import { compareText, wholeAddress } from "../model/address.ts";
+import { compareText, formatAddress, wholeAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Drift } from "../model/drift.ts";
 import { append } from "../model/lists.ts";
 import type { PlanBasis } from "../model/plan.ts";
 import { formatVersion, type Recorded, type RecordedOperation } from "../model/recorded.ts";
+import { canonicalJson, digestOf } from "./digest.ts";
 
 /** What the ledger recorded for everything that a plan changes or reports drift of, sorted by address. */
 export function basesOf(
   { changes, drift }: { readonly changes: readonly Change[]; readonly drift: readonly Drift[] },
-  { versions, inDoubt }: Recorded,
+  recorded: Recorded,
 ): readonly PlanBasis[] {
+  const { versions, inDoubt } = recorded;
   const items = [...changes, ...drift.filter(({ type }) => type !== "product_gone")];
   const addresses = [...new Set(items.map(({ address }) => wholeAddress(address)))].sort(compareText);
   const doubts = doubtsByResource(inDoubt);
+  const digests = digestsOf(addresses, recorded);
   return addresses.map((address) => {
     const version = versions.get(address);
     const ids = doubts.get(address)?.map(({ id }) => id);
     return {
       address,
       ...(version === undefined ? {} : { version: formatVersion(version) }),
+      recorded: digests.get(address) ?? "",
       ...(ids === undefined ? {} : { in_doubt: ids.sort(compareText) }),
     };
   });
 }
 
+/** The digest of what is recorded at each address, which stays the same while it is only confirmed. */
+function digestsOf(addresses: readonly string[], recorded: Recorded): ReadonlyMap<string, string> {
+  const values = new Map<string, unknown[]>(addresses.map((address) => [address, []]));
+  const add = (address: string, value: unknown) => values.get(address)?.push(value);
+  for (const { provenance: _, ...file } of recorded.attachments) add(`drafts/${file.draftId}`, file);
+  for (const { provenance: _, ...publication } of recorded.publications)
+    add(`drafts/${publication.draftId}`, publication);
+  for (const draftId of recorded.protectedDrafts) add(`drafts/${draftId}`, "protected");
+  for (const { provenance: _, ...copy } of recorded.duplicates)
+    add(formatAddress({ type: "duplicate", name: copy.name }), copy);
+  return new Map([...values].map(([address, value]) => [address, digestOf(value.map(canonicalJson).sort())]));
+}
+
 /** Makes the test whether only the plan has changed what a basis is about. `runIds` are of the runs of the plan. */
 export function makeFreshTest(
   planId: string,
-  { versions, inDoubt }: Recorded,
-  runIds: ReadonlySet<string>,
+  recorded: Recorded,
+  { runIds, addresses }: { readonly runIds: ReadonlySet<string>; readonly addresses: readonly string[] },
 ): (basis: PlanBasis) => boolean {
+  const { versions, inDoubt } = recorded;
+  const digests = runIds.size === 0 ? digestsOf(addresses, recorded) : undefined;
   const doubts = doubtsByResource(inDoubt.filter(({ runId }) => !runIds.has(runId)));
-  return ({ address, version, in_doubt: known = [] }) => {
+  return ({ address, version, recorded: digest, in_doubt: known = [] }) => {
+    if (digests !== undefined && digests.get(address) !== digest) return false;
     const current = versions.get(address);
     const isOwn = current?.changedBy === planId;
     const others = isOwn || current === undefined ? current?.before : formatVersion(current);

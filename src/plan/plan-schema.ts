@@ -41,6 +41,16 @@ const reason = z.enum([
 const confirmed = z.strictObject({ by: z.enum(confirmations), at: text });
 const resourceName = { title: text.exactOptional(), declared_at: text.exactOptional() };
 
+const inDoubtState = z.strictObject({
+  operation_id: text,
+  kind: text,
+  method: text,
+  path: text,
+  since: text,
+  status: z.int().exactOptional(),
+  detail: text,
+});
+
 function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
   action: A,
   before: B,
@@ -54,6 +64,7 @@ function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
     after,
     attributes: z.array(text),
     confirmed: confirmed.exactOptional(),
+    doubt: inDoubtState.exactOptional(),
     ...resourceName,
   });
 }
@@ -74,19 +85,9 @@ const change = z.union([
     z.strictObject({ product_id: id.exactOptional(), draft_id: id.exactOptional() }),
   ),
   changeOf("forget", z.strictObject({ product_id: id }), z.null()),
-  changeOf(
-    "in_doubt",
-    z.strictObject({
-      operation_id: text,
-      kind: text,
-      method: text,
-      path: text,
-      since: text,
-      status: z.int().exactOptional(),
-      detail: text,
-    }),
-    attachmentState.nullable(),
-  ).extend({ check_only: z.literal(true).exactOptional() }),
+  changeOf("in_doubt", inDoubtState, attachmentState.nullable()).extend({
+    check_only: z.literal(true).exactOptional(),
+  }),
 ]);
 
 function driftOf<T extends string, B extends z.ZodType, A extends z.ZodType>(type: T, before: B, after: A) {
@@ -151,6 +152,7 @@ export const planSchema = z.strictObject({
       z.strictObject({
         address: text,
         version: text.exactOptional(),
+        recorded: digest,
         in_doubt: z.array(text).exactOptional(),
       }),
     ),

@@ -1,6 +1,6 @@
 import { stages } from "../model/action.ts";
 import type { Change } from "../model/change.ts";
-import { draftOf, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
+import { draftOf, isDeletion, isProtectChange, leftInDoubt, stagesOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
@@ -90,15 +90,17 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
 }
 
 /**
- * The plan reduced to these changes, with further diagnostics. Without what a draft's other changes wait for, there is no next
+ * The plan reduced to these changes and what the others leave in doubt, with further diagnostics. Without what a draft's other changes wait for, there is no next
  * plan that has them.
  */
 export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const due = new Set(changes.filter(isWaitedFor).map((change) => `drafts/${draftOf(change)}`));
   const endless = new Set(waitingDrafts(plan).filter(({ address = "" }) => !due.has(address)));
   const kept = plan.diagnostics.filter((diagnostic) => !endless.has(diagnostic));
+  const remaining = new Set(changes);
+  const left = plan.changes.flatMap((change) => (remaining.has(change) ? [change] : leftInDoubt(change)));
   const { plan_id: _of, ...rest } = {
-    ...withChanges(plan, changes),
+    ...withChanges(plan, left),
     diagnostics: sortDiagnostics([...kept, ...further]),
   };
   const { format_version, ...others } = rest;

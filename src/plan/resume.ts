@@ -52,7 +52,9 @@ export type Resumption =
  * was made from and what its runs did, and a change that they completed is not made again.
  */
 export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory): Resumption {
-  const isFresh = makeFreshTest(plan.plan_id, recorded, history.runIds);
+  const { runIds } = history;
+  const addresses = plan.base.resources.map(({ address }) => address);
+  const isFresh = makeFreshTest(plan.plan_id, recorded, { runIds, addresses });
   const restOf = new RestOfPlan(plan, recorded, history);
   const groups = new Map<string, Change[]>();
   for (const change of plan.changes) append(groups, wholeAddress(change.address), change);
@@ -72,7 +74,7 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
     }
   }
   if (stale.size > 0) return { type: "stale", addresses: [...stale] };
-  if (history.runIds.size === 0) return { type: "fresh", plan, done: 0 };
+  if (runIds.size === 0) return { type: "fresh", plan, done: 0 };
   const known = makeKnownUploads(recorded);
   const nameOf = namesOfPlan(plan);
   const due = excludeUnsettled({ changes: rest, unchanged: [], diagnostics: [] });

@@ -8,6 +8,7 @@ import { digestOf } from "./digest.ts";
 import { PlanError } from "./ownership.ts";
 import { planSchema } from "./plan-schema.ts";
 import { type PlanHistory, type Resumption, resumePlan } from "./resume.ts";
+import { waitingDrafts } from "./safety.ts";
 
 /** The bytes of a saved plan: indented JSON with a final newline. */
 export function formatPlanFile(plan: Plan): string {
@@ -98,7 +99,11 @@ export function assertFresh(
     throw stale("the plan was made without a ledger, and the ledger now holds records");
   }
   const resumed = resumePlan(plan, recorded, history);
-  if (resumed.type === "fresh") return resumed;
+  if (resumed.type === "fresh") {
+    const [waiting] = resumed.plan.changes.length > 0 || resumed.done === 0 ? [] : waitingDrafts(plan);
+    if (waiting === undefined) return resumed;
+    throw stale(`the plan was applied, and ${waiting.address} has changes that waited for it`);
+  }
   const [first, ...others] = resumed.addresses;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   throw stale(`what is recorded for ${first}${more} has changed since the plan was made`);

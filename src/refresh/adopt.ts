@@ -30,7 +30,10 @@ export function adoptionEffects({ observations, desired, recorded }: AdoptInput)
     if (observation.read.type !== "present") return [];
     switch (observation.type) {
       case "attachment":
-        return adoptFile(observation, attachments.get(observation.address), files);
+        return adoptFile(observation, attachments.get(observation.address), {
+          files,
+          uploads: recorded.uploads,
+        });
       case "product":
         return adoptProduct(observation, desired, recorded);
       case "uploads":
@@ -63,13 +66,16 @@ function maybePublished(
 function adoptFile(
   { address, target, at, read }: Extract<Observation, { type: "attachment" }>,
   attachment: DesiredAttachment | undefined,
-  { records, doubts }: FileIndex,
+  { files: { records, doubts }, uploads }: { readonly files: FileIndex } & Pick<Recorded, "uploads">,
 ): LedgerEffect[] {
   const returned = read.type === "present" ? read.value : {};
   const resource = fileResource(target);
   const known = records.get(resource);
-  const sha256 = attachment?.content?.sha256 ?? known?.sha256;
   const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
+  const upload = uploads.find(({ fileId }) => fileId === target.fileId);
+  const uploaded = known?.sha256 ?? attaching[0]?.intent.sha256 ?? upload?.sha256;
+  // The local file may have changed since. Of a file that draftsync did not upload, only the entry says what it contains.
+  const sha256 = uploaded ?? attachment?.content?.sha256;
   const [replaces] = attaching.flatMap(({ intent }) => intent.replaces ?? []);
   return [
     {

@@ -62,8 +62,12 @@ export function viewChange(
   change: Change,
   { label, now }: { readonly label: string; readonly now: number },
 ): ChangeView {
-  const { action, confirmed } = change;
-  const parts = [noteOf(change), confirmed === undefined ? "" : describeConfirmed(confirmed, now)];
+  const { action, confirmed, doubt } = change;
+  const parts = [
+    noteOf(change),
+    confirmed === undefined ? "" : describeConfirmed(confirmed, now),
+    doubt === undefined ? "" : `in doubt: sent ${doubt.since}; ${doubt.detail}`,
+  ];
   return {
     action,
     symbol: actionTable[action].sign,

@@ -1,4 +1,4 @@
-import { targetAt } from "../model/address.ts";
+import { quoteArgument, targetAt } from "../model/address.ts";
 import type { ResourceName } from "../model/change.ts";
 import type { LogEntry } from "../model/log.ts";
 import { type ApiError, type CallFailure, causeOf } from "../model/outcome.ts";
@@ -6,7 +6,6 @@ import { fileResource } from "../model/resource.ts";
 import { formatLocation, type SourceLocation } from "../model/source-location.ts";
 import type { Palette } from "./palette.ts";
 import { withTitle } from "./plan-text.ts";
-import { quoteArgument } from "./plan-view.ts";
 import { formatCount, plural } from "./quantities.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 
@@ -29,8 +28,8 @@ export interface FailureGroup {
   /** That of the first, or of one that stopped the run. */
   readonly failure: Failure;
   readonly addresses: readonly string[];
-  /** What `draftsync resolve` takes for the first of them. */
-  readonly argument: string;
+  /** What `draftsync resolve` takes for each of them. */
+  readonly settledBy: readonly string[];
 }
 
 /**
@@ -38,7 +37,10 @@ export interface FailureGroup {
  * stops a run is one cause, with or without a response: calls that are in flight then get one, and others are not sent.
  */
 export function groupFailures(items: readonly FailedItem[]): readonly FailureGroup[] {
-  const groups = new Map<string, FailureGroup & { failure: Failure; addresses: string[] }>();
+  const groups = new Map<
+    string,
+    FailureGroup & { failure: Failure; addresses: string[]; settledBy: string[] }
+  >();
   const stopping = new Set(items.flatMap(({ failure: { code, stops } }) => (stops === "run" ? [code] : [])));
   for (const { address, outcome, failure, file_id } of items) {
     const isDoubt = outcome === "unknown";
@@ -50,10 +52,10 @@ export function groupFailures(items: readonly FailedItem[]): readonly FailureGro
     ]);
     const isStop = !isDoubt && stopping.has(code);
     const key = JSON.stringify(isStop ? code : [isDoubt, code, causeOf(failure), hint, causes]);
-    const argument = file_id === undefined ? address : fileResource(targetAt(address, file_id));
-    const group = groups.get(key) ?? { isDoubt, failure, addresses: [], argument };
+    const group = groups.get(key) ?? { isDoubt, failure, addresses: [], settledBy: [] };
     if (failure.stops === "run") group.failure = failure;
     group.addresses.push(address);
+    group.settledBy.push(file_id === undefined ? address : fileResource(targetAt(address, file_id)));
     groups.set(key, group);
   }
   return [...groups.values()];
@@ -87,7 +89,7 @@ export function describeFailures(items: readonly FailedItem[], options: FailureO
 
 function describeGroup(group: FailureGroup, options: FailureOptions): LogEntry {
   const { isDoubt, addresses, failure } = group;
-  const { code, hint, errors = [] } = failure;
+  const { code, errors = [] } = failure;
   return {
     level: "error",
     text: `${formatGroup(group, options)}\n`,
@@ -97,10 +99,16 @@ function describeGroup(group: FailureGroup, options: FailureOptions): LogEntry {
       outcome: isDoubt ? "in_doubt" : "failed",
       changes: addresses.length,
       addresses: addresses.slice(0, maxNamedAddresses),
-      hint,
+      hint: hintOf(group),
       errors,
     },
   };
+}
+
+/** The hint, with a command to copy if it can be about one address only. */
+function hintOf({ addresses, settledBy, failure: { hint } }: FailureGroup): string | undefined {
+  const [only = "ADDRESS"] = addresses.length === 1 ? settledBy : [];
+  return hint?.replace("ADDRESS", () => quoteArgument(only));
 }
 
 function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEntry {
@@ -128,12 +136,10 @@ function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEnt
  *   hint: Correct the values that the errors name.
  * ```
  */
-function formatGroup(
-  { isDoubt, failure, addresses, argument }: FailureGroup,
-  options: FailureOptions,
-): string {
+function formatGroup(group: FailureGroup, options: FailureOptions): string {
+  const { isDoubt, failure, addresses, settledBy } = group;
   const { paint } = options;
-  const { code, hint, errors = [], stops } = failure;
+  const { code, errors = [], stops } = failure;
   const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
   const lines = [`${label} ${sanitizeLine(withoutDetail(failure))}  ${paint("muted", `[${code}]`)}`];
   const reasons = errors.map(formatApiError).filter((reason) => reason !== "");
@@ -144,16 +150,14 @@ function formatGroup(
   else {
     const named = addresses.slice(0, maxNamedAddresses);
     const more = addresses.length - named.length;
-    lines.push(`${what}:`, ...named.map((address) => `    ${formatWhere(address, errors, options)}`));
+    const path = (at: number) =>
+      isDoubt && named.length > 1 && settledBy[at] !== named[at] ? `; its path: ${settledBy[at]}` : "";
+    const where = named.map((address, at) => `    ${formatWhere(address, errors, options)}${path(at)}`);
+    lines.push(`${what}:`, ...where);
     if (more > 0) lines.push(`    and ${formatCount(more)} more; --verbose lists them`);
   }
-  // A command to copy, if it can be about one address only.
-  const only = addresses.length === 1 ? argument : "ADDRESS";
-  if (hint !== undefined) {
-    lines.push(
-      `  ${paint("info", "hint:")} ${sanitizeLine(hint.replace("ADDRESS", () => quoteArgument(only)))}`,
-    );
-  }
+  const hint = hintOf(group);
+  if (hint !== undefined) lines.push(`  ${paint("info", "hint:")} ${sanitizeLine(hint)}`);
   return lines.join("\n");
 }
 

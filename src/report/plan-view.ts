@@ -1,5 +1,5 @@
 import { type Action, actions, actionTable } from "../model/action.ts";
-import { parseAddress } from "../model/address.ts";
+import { parseAddress, quoteArgument } from "../model/address.ts";
 import { type Change, isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
@@ -216,11 +216,6 @@ function doubtOf(change: Change): DoubtView[] {
   const named = kind === "update" || kind === "detach" ? path.replace(/^\/api\//, "") : address;
   const command = `draftsync resolve ${quoteArgument(named)} ${flag} | --not-done`;
   return [{ address, title, ending: `check the service, then: ${command}`, command }];
-}
-
-/** An address as an argument on a command line: quoted when it holds more than plain characters. */
-export function quoteArgument(address: string): string {
-  return /^[\w./:-]+$/.test(address) ? address : `'${address.replaceAll("'", "'\\''")}'`;
 }
 
 /** By draft, in the order of the plan, which is that of the addresses; a draft's publication stands last. */

@@ -1,6 +1,6 @@
 import stringWidth from "fast-string-width";
 import { compareText, draftIdOf, formatAddress, publicationAddress } from "../model/address.ts";
-import type { ConfirmedState, Provenance, Recorded } from "../model/recorded.ts";
+import type { ConfirmedState, Provenance, Recorded, RecordedUpload } from "../model/recorded.ts";
 import { isoTime, minuteText } from "../model/time.ts";
 import type { Palette } from "./palette.ts";
 import { withTitle } from "./plan-text.ts";
@@ -148,31 +148,22 @@ function duplicates(recorded: Recorded): StateEntry[] {
 }
 
 function uploads(recorded: Recorded): StateEntry[] {
-  return recorded.uploads.map(({ uploadId, uploadKey, source, sha256, size, status, fileId, at }) => ({
-    address: uploadAddress({ uploadId, uploadKey, source }),
-    type: "upload",
-    is: `upload ${uploadId}, ${status}${fileId === undefined ? "" : `, file ${fileId}`}`,
-    ...confirmed({ by: uploadKey === undefined ? "get" : "post", at }),
-    details: {
-      upload_id: uploadId,
-      upload_key: uploadKey,
-      status,
-      file_id: fileId,
-      sha256,
-      size,
-    },
-  }));
+  return recorded.uploads.map((upload) => {
+    const { uploadId, uploadKey, sha256, size, status, fileId, at } = upload;
+    return {
+      address: uploadAddress(upload),
+      type: "upload",
+      is: `upload ${uploadId}, ${status}${fileId === undefined ? "" : `, file ${fileId}`}`,
+      ...confirmed({ by: uploadKey === undefined ? "get" : "post", at }),
+      details: { upload_id: uploadId, upload_key: uploadKey, status, file_id: fileId, sha256, size },
+    };
+  });
 }
 
-function uploadAddress({ uploadId, uploadKey, source }: NamesOfUpload): string {
+/** The address of an upload in `state list`. */
+export function uploadAddress({ uploadId, uploadKey, source }: RecordedUpload): string {
   if (source !== undefined) return formatAddress({ type: "upload", source });
   return uploadKey === undefined ? `uploads/upload_id:${uploadId}` : `uploads/upload_key:${uploadKey}`;
-}
-
-interface NamesOfUpload {
-  readonly uploadId: string;
-  readonly uploadKey: string | undefined;
-  readonly source: string | undefined;
 }
 
 function storedObjects(recorded: Recorded): StateEntry[] {

@@ -141,3 +141,66 @@ test.each([
     expect(attached().map(([file]) => file)).toContain(old);
   },
 );
+
+/** File 2 is attached by a ledger that is lost since, with another value than the manifest has by now. */
+async function attachBefore(): Promise<void> {
+  await folder.write(manifest("{ file_id: 2, renderer: theirs }"));
+  expect((await apply()).code).toBe(0);
+  await folder.remove(".draftsync");
+  await confirmLedger();
+  await folder.write(manifest("{ file_id: 2, renderer: ours }", "publish: true\n"));
+}
+
+test("resolve --done says only that a file is attached: its values are set before the publish", async () => {
+  await attachBefore();
+  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  for (const file of [1, 2])
+    expect((await run("resolve", `drafts/1/product_files/${file}`, "--done")).code).toBe(0);
+  expect((await run("resolve", "drafts/1/product", "--not-done")).code).toBe(0);
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toContainEqual([2, { renderer: "ours" }]);
+  expect(sandbox.state().products).toHaveLength(1);
+});
+
+test("a check that is answered without values records none that were sent", async () => {
+  await attachBefore();
+  const headers = { "content-type": "application/vnd.api+json" };
+  const body = JSON.stringify({ errors: [{ status: "422", title: "attached already" }] });
+  proxy.choose = ({ method, path }) => {
+    if (!isFile(path)) return undefined;
+    return method === "POST" ? { type: "answer", status: 422, headers, body } : { type: "lost" };
+  };
+  expect((await apply()).code).toBe(4);
+  await folder.write({ "manifests/a.yaml": "draft: 1\n" });
+  proxy.choose = ({ method }) =>
+    method === "PATCH" ? { type: "answer", status: 204, headers: {}, body: "" } : undefined;
+  expect((await apply()).code).toBe(0);
+  proxy.choose = () => undefined;
+  await folder.write(manifest("{ file_id: 2, renderer: ours }"));
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toContainEqual([2, { renderer: "ours" }]);
+});
+
+test("a lost delete that reconcile may not repeat is in doubt", async () => {
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: []\n" });
+  proxy.choose = ({ method }) => (method === "DELETE" ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  expect((await run("plan")).stdout).toMatch(/- product_files\/1 .*in doubt: sent/);
+  proxy.choose = () => undefined;
+  expect(await run("reconcile")).toMatchObject({
+    code: 4,
+    stdout: expect.stringContaining("draftsync resolve drafts/1/product_files/1 --done | --not-done"),
+  });
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect(attached()).toEqual([]);
+});
+
+test("importing a source that has changed since does not take the old file for its new content", async () => {
+  await folder.write(manifest("{ source: ../a.glb }"));
+  expect((await apply()).code).toBe(0);
+  await folder.write({ "a.glb": "second" });
+  expect((await run("import", "drafts/1/product_files/source:a.glb")).code).toBe(0);
+  expect((await run("plan")).stdout).toContain("Plan: 1 to replace.");
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
-const { sandbox, proxy, folder, run, apply, holdApply } = useWorkspace({
+const { sandbox, proxy, folder, confirmLedger, run, apply, holdApply } = useWorkspace({
   files: {
     "manifests/a.yaml": "draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: 5 }]\n",
   },
@@ -105,6 +105,37 @@ describe("resolve", () => {
     expect(await resolve("duplicates/other", copy?.id ?? first?.id)).toMatchObject(refused);
     const imported = await run("import", `drafts/1/product=${sandbox.state().products.at(-1)?.id}`);
     expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining("in doubt") });
+  });
+
+  test("--done records that a draft was published into its product once more", async () => {
+    await apply();
+    const [first] = sandbox.state().products.filter(({ draftId }) => draftId === 1);
+    await folder.write({
+      "manifests/a.yaml":
+        "draft: 1\npublish: { revision: 2 }\n---\nduplicates: [{ name: copy, product: 5 }]\n",
+    });
+    await loseAnswers();
+    expect(await run("resolve", "drafts/1/product", "--product-id", String(first?.id))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("draftsync resolve drafts/1/product --done"),
+    });
+    expect(await run("resolve", "drafts/1/product", "--done")).toMatchObject({
+      code: 0,
+      stderr: `drafts/1/product is settled: it took effect, and kept product ${first?.id}.\n`,
+    });
+    expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
+  });
+
+  test("is quoted for a shell wherever a command names a duplicate", async () => {
+    const name = "winter $(touch pwned)";
+    await folder.write({ "manifests/a.yaml": `duplicates: [{ name: "${name}", product: 5 }]\n` });
+    const { stdout, stderr } = await apply();
+    expect(stdout + stderr).toContain(`draftsync resolve 'duplicates/${name}' --product-id ID`);
+    await confirmLedger();
+    await loseAnswers();
+    expect((await run("state", "rm", `duplicates/${name}`, "--auto-approve")).stderr).toContain(
+      `draftsync resolve 'duplicates/${name}' --product-id ID`,
+    );
   });
 
   test("accepts the id of a draft with one address in doubt, and refuses a pattern", async () => {

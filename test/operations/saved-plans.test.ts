@@ -186,12 +186,11 @@ describe("saved plan", () => {
     proxy.choose = () => undefined;
     await folder.write({ "manifests/a.yaml": list("{ file_id: 11 }", "publish: true\n") });
     await save();
-    for (const code of [7, 0]) {
-      expect(await apply("plan.json")).toMatchObject({
-        code,
-        stderr: expect.stringContaining("make a new plan and apply it"),
-      });
-    }
+    expect(await apply("plan.json")).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining("make a new plan and apply it"),
+    });
+    expect(await apply("plan.json")).toMatchObject({ code: 6 });
     expect(published()).toBe(0);
     expect(await apply()).toMatchObject({ code: 0 });
     expect(sandbox.state().attachments.map(({ fileId }) => fileId)).not.toContain(12);
@@ -228,6 +227,39 @@ describe("stale saved plan", () => {
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11 }]\n" });
     expect(await apply("--target", "drafts/1")).toMatchObject({ code: 0 });
     await refused();
+  });
+
+  test("is refused by a ledger that was restored from a backup and has recorded other files since", async () => {
+    const target = ["--target", "drafts/2"];
+    const source = await folder.read("manifests/b.yaml");
+    await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: []\n" });
+    expect((await apply()).code).toBe(0);
+    const backup = (await run("state", "export")).stdout;
+    const applySource = async () => {
+      await folder.write({ "files/a.blend": "one", "manifests/b.yaml": source });
+      expect((await apply(...target)).code).toBe(0);
+    };
+    await applySource();
+    await folder.write({ "files/a.blend": "two" });
+    await run("plan", "--out", "plan.json", ...target);
+    await folder.remove(".draftsync");
+    await folder.write({ "backup.json": backup });
+    expect(await run("state", "import", "backup.json")).toMatchObject({ code: 0 });
+    await applySource();
+    await folder.write({ "files/a.blend": "two" });
+    await refused();
+  });
+
+  test("is refused once it was applied and its draft has changes that waited for that", async () => {
+    const protect = "draft: 1\nprotect: true\nproduct_files: [{ file_id: 11 }]\n";
+    await folder.write({ "manifests/a.yaml": protect });
+    await apply("--target", "drafts/1");
+    await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: []\n" });
+    await run("plan", "--out", "plan.json", "--target", "drafts/1");
+    expect((await apply("plan.json")).code).toBe(7);
+    await refused();
+    expect((await apply("--target", "drafts/1")).code).toBe(0);
+    expect(sandbox.state().attachments.filter(({ draftId }) => draftId === 1)).toEqual([]);
   });
 
   test("is refused after its own draft has changed since it was applied, and never publishes again", async () => {

@@ -39,6 +39,27 @@ test("a file in doubt whose entry has changed since is settled before anything e
   expect(sandbox.state().products).toHaveLength(1);
 });
 
+test("a source whose uploaded file the service does not have any more is uploaded again after `state rm`", async () => {
+  await apply();
+  await confirmLedger();
+  await folder.write(manifest());
+  const headers = { "content-type": "application/vnd.api+json" };
+  const body = JSON.stringify({ errors: [{ status: "422", title: "no such file" }] });
+  proxy.choose = ({ method, path }) =>
+    method === "POST" && path.includes("/product_files")
+      ? { type: "answer", status: 422, headers, body }
+      : undefined;
+  expect(await apply()).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("`draftsync state rm uploads/PATH` has it uploaded again"),
+  });
+  proxy.choose = () => undefined;
+  expect((await run("state", "rm", "uploads/a.glb", "--auto-approve")).code).toBe(0);
+  proxy.seen.length = 0;
+  expect((await apply()).code).toBe(0);
+  expect(proxy.seen).toContain("POST /api/uploads");
+});
+
 test("apply, import and `state list` name the file of an entry whose attachment is in doubt", async () => {
   await loseAttachment();
   const file = files().find((id) => id !== 1);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { Option } from "commander";
-import { quoteArgument } from "../../report/plan-view.ts";
+import { quoteArgument } from "../../model/address.ts";
 import { type Cli, type DefineCommand, examples } from "../cli.ts";
 import { loadConfig } from "../config.ts";
 import { askForAnswers, askForPackage, type InitAnswers, type Pipeline, pipelines } from "../init/answers.ts";

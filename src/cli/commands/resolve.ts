@@ -1,7 +1,13 @@
 import { earlierProductEffect, type Resolution, resolutionOfAll } from "../../apply/resolution.ts";
 import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { systemClock } from "../../model/ports.ts";
-import { addressOfProduct, type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
+import {
+  addressOfProduct,
+  publicationsInForce,
+  type Recorded,
+  type RecordedOperation,
+  targetOf,
+} from "../../model/recorded.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
 import { doubtsToSettle } from "../../plan/doubts.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
@@ -62,20 +68,24 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const [operation] = operations;
   const flagged = readFlags(flags);
   if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
-  const resolution = flagged ?? (await ask(cli, operation));
+  const kept = keptProduct(operation, recorded);
+  const said = flagged ?? (await ask(cli, operation));
+  const resolution: Resolution =
+    said.type === "done" && kept !== undefined ? { type: "product", productId: kept } : said;
   if (resolution.type === "not_done") await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
   const effects = resolutionOfAll(operations, resolution, systemClock.now());
   let isUnproven = false;
   if (resolution.type === "product") {
-    assertUnrecorded(resolution.productId, recorded, operation);
+    if (said.type !== "done") assertUnrecorded(resolution.productId, recorded, operation);
     const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
     isUnproven = !(await checkProduct(workspace, resolution.productId, draftId));
   }
   // A saved plan goes on after its own publication; what follows from a file settled by a person is for a new plan.
   const { runId } = operation;
   await recordEdit(ledger, command, effects, targetOf(operation) === undefined ? { runId } : {});
-  cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
+  const outcome = resolution === said ? describe(said) : `it took effect, and kept product ${kept}`;
+  cli.terminal.err(`${address} is settled: ${outcome}.\n`);
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 
@@ -230,6 +240,15 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   });
 }
 
+/** The product of a draft that is published again: `--done` says that the service kept it. */
+function keptProduct(
+  { kind, intent: { draftId } }: RecordedOperation,
+  recorded: Recorded,
+): number | undefined {
+  if (kind !== "publish" || draftId === undefined) return undefined;
+  return publicationsInForce(recorded).get(draftId)?.productId;
+}
+
 /** A product comes from one publication, at one revision, or from one duplicate; a copy is another product than its source. */
 function assertUnrecorded(productId: number, recorded: Recorded, operation?: RecordedOperation): void {
   const isSource = operation?.kind === "duplicate" && operation.intent.productId === productId;
@@ -239,7 +258,10 @@ function assertUnrecorded(productId: number, recorded: Recorded, operation?: Rec
     recordedAt === undefined ? "is what was to be copied" : `is already recorded for ${recordedAt}`;
   throw new CliError(`product ${productId} ${known}; nothing was settled`, {
     code: "product-recorded-elsewhere",
-    hint: "Check the product id at the service again.",
+    hint:
+      operation !== undefined && keptProduct(operation, recorded) === productId
+        ? `If the service publishes a draft into the same product again, and has: draftsync resolve ${operation.address} --done`
+        : "Check the product id at the service again.",
   });
 }
 

@@ -1,11 +1,18 @@
 import type { Command } from "commander";
 import type { Address } from "../../model/address.ts";
-import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../../model/address.ts";
+import {
+  formatAddress,
+  normalAddress,
+  parseAddress,
+  publicationAddress,
+  quoteArgument,
+} from "../../model/address.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import { fileResourceOf, type Recorded, type RecordedOperation } from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
 import { doubtsByAddress } from "../../plan/doubts.ts";
 import { assertOwner } from "../../plan/ownership.ts";
+import { uploadAddress } from "../../report/state-text.ts";
 import { type Cli, examples, type WriterFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
@@ -24,7 +31,8 @@ export function defineEdits(state: Command, cli: Cli): void {
     .description(
       "Removes attachments and duplicates from the ledger, or a draft with all its files, so that draftsync no longer " +
         "manages them. Everything stays attached at the service. If a manifest still declares a file, the next apply " +
-        "finds it attached and adopts it. Publications stay recorded, so that none is repeated.",
+        "finds it attached and adopts it. A file whose upload is removed is uploaded again when it is attached next. Publications " +
+        "stay recorded, so that none is repeated.",
     )
     .argument("<address...>", "addresses from `state list`, or drafts")
     .option("--auto-approve", "do not ask for approval; required without a terminal")
@@ -73,7 +81,7 @@ function describeProducts(address: string, { publications, duplicates }: Recorde
   if (parsed?.type === "duplicate") {
     const { productId } = duplicates.find(({ name }) => name === parsed.name) ?? {};
     return [
-      `It was product ${productId}. While a manifest declares this duplicate, the next apply copies the product again. To record it again instead: draftsync resolve ${formatAddress(parsed)} --product-id ${productId}`,
+      `It was product ${productId}. While a manifest declares this duplicate, the next apply copies the product again. To record it again instead: draftsync resolve ${quoteArgument(formatAddress(parsed))} --product-id ${productId}`,
     ];
   }
   if (parsed?.type !== "draft") return [];
@@ -97,6 +105,9 @@ function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
   if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
     return [{ type: "duplicate_forgotten", name: parsed.name }];
   }
+  const uploads = recorded.uploads.filter((upload) => uploadAddress(upload) === given);
+  if (uploads.length > 0)
+    return uploads.map(({ uploadId }) => ({ type: "upload_ended", uploadId, status: "failed" }));
   if (publications.some(({ draftId }) => address === publicationAddress(draftId))) {
     throw refusal(
       `${address} is published; without its record the next apply would publish it again`,
@@ -183,7 +194,7 @@ async function edit(
 function settleFirst(operation: RecordedOperation): string {
   const { address, kind } = operation;
   const tookEffect = kind === "publish" || kind === "duplicate" ? "--product-id ID" : "--done";
-  return `Settle it first: draftsync resolve ${fileResourceOf(operation) ?? address} ${tookEffect} (or --not-done)`;
+  return `Settle it first: draftsync resolve ${quoteArgument(fileResourceOf(operation) ?? address)} ${tookEffect} (or --not-done)`;
 }
 
 function refusal(message: string, hint: string): CliError {

@@ -1,4 +1,4 @@
-import { type Address, formatAddress, parseAddress, parseId } from "../../model/address.ts";
+import { type Address, formatAddress, parseAddress, parseId, quoteArgument } from "../../model/address.ts";
 import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../../model/desired.ts";
 import {
   addressOfProduct,
@@ -129,7 +129,8 @@ function readAttachment(
   const attachment = asked.get(text);
   if (attachment === undefined) return `${text}: no manifest declares it; use its file id`;
   const fileId = given ?? recordedIds.get(text) ?? fileIdOf(attachment);
-  if (fileId === undefined) return `${text}: the file id is not known; use ${text}=FILE_ID`;
+  if (fileId === undefined)
+    return `${text}: the file id is not known; use ${quoteArgument(`${text}=FILE_ID`)}`;
   const isOther = ({ address, kind, intent }: RecordedOperation) =>
     address === text && kind === "attach" && intent.fileId !== fileId;
   const doubt = recorded.inDoubt.find(isOther);
@@ -145,13 +146,14 @@ function readProduct(
 ): AdoptionTarget | string {
   const text = formatAddress(address);
   if (recorded.inDoubt.some((operation) => operation.address === text))
-    return `${text}: in doubt; use draftsync resolve ${text}`;
+    return `${text}: in doubt; use draftsync resolve ${quoteArgument(text)}`;
   const known = recordedProduct(address, recorded);
   if (known !== undefined) {
     if (given !== undefined && given !== known) return `${text}: already recorded as product ${known}`;
     return { type: "product", address: text, productId: known };
   }
-  if (given === undefined) return `${text}: the product id is missing; use ${text}=PRODUCT_ID`;
+  if (given === undefined)
+    return `${text}: the product id is missing; use ${quoteArgument(`${text}=PRODUCT_ID`)}`;
   const recordedAt = addressOfProduct(given, recorded);
   if (recordedAt !== undefined) return `${text}: product ${given} is recorded for ${recordedAt} already`;
   if (address.type === "publication") {

@@ -1,5 +1,6 @@
 import { bindOnce, newRunId } from "../../apply/context.ts";
 import { type OperationRequest, runOperation } from "../../apply/operation.ts";
+import { quoteArgument } from "../../model/address.ts";
 import type { CallFailure, CallResult, Outcome } from "../../model/outcome.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Service } from "../../service/open-service.ts";
@@ -51,7 +52,7 @@ export async function singleWrite(
         const result = await inRun(workspace, run, (operate) => operate(request));
         return expectDone(result, (failure) => ({
           message: `${result.outcome === "unknown" ? "in doubt, it may have taken effect: " : ""}${failure.message}`,
-          hint: failure.hint?.replace("ADDRESS", request.address),
+          hint: failure.hint?.replace("ADDRESS", quoteArgument(request.address)),
         }));
       },
     });

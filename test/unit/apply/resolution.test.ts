@@ -20,24 +20,13 @@ function operation(
   };
 }
 
-test("an attachment that took effect is recorded without what a lost update may have changed", () => {
+test("an attachment that took effect is recorded without values, which another call may have set", () => {
   const operations = [operation("attach", { renderer: "arnold" }), operation("update", { renderer: "vray" })];
   expect(resolutionOfAll(operations, { type: "done" }, 5)).toMatchObject([
     { type: "settled", operationId: "update", outcome: "not_sent" },
     { type: "attached", attachment: { fileId: 7, attributes: {}, provenance: { by: "operator", at: 5 } } },
     { type: "settled", operationId: "attach", outcome: "done" },
   ]);
-});
-
-test("an attachment that took effect keeps what its lost check has sent as well", () => {
-  const operations = [
-    operation("attach", { renderer: "arnold" }),
-    operation("update", { renderer: "arnold" }),
-  ];
-  const effects = resolutionOfAll(operations, { type: "done" }, 5);
-  expect(effects).toContainEqual(
-    expect.objectContaining({ attachment: expect.objectContaining({ attributes: { renderer: "arnold" } }) }),
-  );
 });
 
 test("the file that an attachment took the place of is the rest of a replacement", () => {

@@ -62,6 +62,12 @@ const failures: readonly (readonly [
     "a.yaml:2:13",
   ],
   [
+    "a name that differs in blanks and characters without width",
+    { "a.yaml": 'duplicates:\n  - { name: x, product: 7 }\n  - { name: "x\u200b ", product: 8 }\n' },
+    ['a.yaml:3:13 duplicate-name «"x\u200b "»'],
+    "a.yaml:2:13",
+  ],
+  [
     "a file twice through an alias",
     { "a.yaml": "draft: 1\nproduct_files:\n  - &f { file_id: 7 }\n  - *f\n" },
     ["a.yaml:3:19 duplicate-file «7»"],
