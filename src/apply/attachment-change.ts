@@ -13,7 +13,7 @@ import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, OperationIntent, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { pickAttributes } from "../model/resource.ts";
+import { hasAttributes, mergeAttributes, omitAttributes, pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
 import {
@@ -148,8 +148,8 @@ export async function updateFile(
     target,
     sent,
     all,
-    effect: (answered) => {
-      const attributes = { ...known, ...answered, ...all };
+    effect: (answered, set) => {
+      const attributes = { ...mergeAttributes(target.kind, known, answered), ...set };
       return {
         type: "rerecorded",
         attachment: recordOf(context, { change, target, by: "patch", attributes }),
@@ -179,8 +179,8 @@ export async function takeOverFile(
     target,
     sent: all,
     all,
-    effect: (answered) => {
-      const attributes = { ...attachment.attributes, ...answered, ...all };
+    effect: (answered, set) => {
+      const attributes = { ...mergeAttributes(target.kind, attachment.attributes, answered), ...set };
       return attachedEffect(context, { change, target, by: "patch", attributes }, replaces);
     },
     signal,
@@ -191,9 +191,10 @@ interface UpdateRequest {
   readonly address: string;
   readonly target: FileTarget;
   readonly sent: Attributes;
-  /** Sent when the response to the first call does not match. */
+  /** Sent when the response to the first call does not match, or names other values of them. */
   readonly all: Attributes;
-  readonly effect: (answered: Attributes) => LedgerEffect;
+  /** `set`: what was sent. */
+  readonly effect: (answered: Attributes, set: Attributes) => LedgerEffect;
   readonly signal: AbortSignal;
 }
 
@@ -203,8 +204,8 @@ async function sendUpdate(
   { address, target, sent, all, effect, signal }: UpdateRequest,
 ): Promise<ChangeEnd> {
   const budget = context.budget?.operation();
-  const effects = (answer: CallResult<Attributes>): readonly LedgerEffect[] => {
-    if (answer.outcome === "done") return [effect(answer.value)];
+  const effects = (answer: CallResult<Attributes>, set: Attributes): readonly LedgerEffect[] => {
+    if (answer.outcome === "done") return [effect(answer.value, set)];
     return answer.failure.code === "not-attached" ? [{ type: "detached", target }] : [];
   };
   const send = (attributes: Attributes) =>
@@ -215,10 +216,16 @@ async function sendUpdate(
       signal,
       budget,
       call: (options) => context.service.update(target, attributes, options),
-      effects,
+      effects: (answer) => effects(answer, attributes),
     });
   const first = await send(sent);
-  const result = await settleByRepeating(context, { first, signal, budget }, () => send(all));
+  const settled = await settleByRepeating(context, { first, signal, budget }, () => send(all));
+  // Changed outside draftsync: the plan took what was not sent for what is recorded.
+  const others = omitAttributes(all, new Set(Object.keys(sent)));
+  const isChanged =
+    settled.outcome === "done" &&
+    !hasAttributes(target.kind, mergeAttributes(target.kind, others, settled.value), others);
+  const result = isChanged ? await send(all) : settled;
   return result.outcome === "done"
     ? { outcome: "done", fileId: target.fileId }
     : { ...result, fileId: target.fileId };

@@ -90,6 +90,18 @@ function comparable(value: unknown): unknown {
   return typeof value === "string" ? value.replaceAll("\r\n", "\n").trim() : value;
 }
 
+/**
+ * The attributes of a file after a response that has some or all. An empty text of an unknown attribute is ignored: a service may return `""` for
+ * an attribute that was never set. A text that the service trimmed keeps the value that was sent.
+ */
+export function mergeAttributes(kind: FileKind, known: Attributes, returned: Attributes): Attributes {
+  const before = new Map<string, unknown>(Object.entries(known));
+  const news = Object.entries(returned).filter(([name, value]) =>
+    before.has(name) ? !isSameValue(before.get(name), value) : value !== "",
+  );
+  return pickAttributes(kind, { ...known, ...Object.fromEntries(news) });
+}
+
 /** Whether `known` has every value that is in `wanted`. */
 export function hasAttributes(kind: FileKind, known: Attributes, wanted: Attributes): boolean {
   for (const name of attributeNames[kind]) if (isOther(name, known, wanted)) return false;

@@ -95,7 +95,8 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
  */
 export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const due = new Set(changes.filter(isWaitedFor).map((change) => `drafts/${draftOf(change)}`));
-  const endless = new Set(waitingDrafts(plan).filter(({ address = "" }) => !due.has(address)));
+  const isEndless = ({ code, address = "" }: Diagnostic) => code !== "waits-for-check" && !due.has(address);
+  const endless = new Set(waitingDrafts(plan).filter(isEndless));
   const kept = plan.diagnostics.filter((diagnostic) => !endless.has(diagnostic));
   const remaining = new Set(changes);
   const left = plan.changes.flatMap((change) => (remaining.has(change) ? [change] : leftInDoubt(change)));

@@ -3,6 +3,7 @@ import { type Change, draftOf, isDeletion, isProtectChange } from "../model/chan
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
+import type { Observed } from "../model/observed.ts";
 import type { Plan, RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { applyDrift } from "./apply-drift.ts";
@@ -202,6 +203,20 @@ function isIndependent(change: Change): boolean {
   return change.action === "create" || change.action === "update" || change.action === "adopt";
 }
 
+/** A draft whose files were to be checked, and could not be read, is not published: they may not be as recorded. */
+export function excludeUnread(all: Differences, { unreadable = [] }: Partial<Observed> = {}): Differences {
+  const files = unreadable.filter(({ address }) => parseAddress(address)?.type === "attachment");
+  return leaveToNextPlan(all, {
+    drafts: new Set(files.map(draftOf)),
+    waits: () => false,
+    warn: (draftId, count) => ({
+      code: "waits-for-check",
+      message: `draft ${draftId}: ${count} until its files can be read`,
+      hint: "Run the command again. To go by what is recorded: --refresh none.",
+    }),
+  });
+}
+
 interface Waiting {
   readonly drafts: ReadonlySet<number>;
   /** Which changes of their files wait. */
@@ -239,8 +254,10 @@ function waiting(count: number): string {
 
 /** One for each draft that may have changes that only the next plan can have. */
 export function waitingDrafts({ diagnostics }: Pick<Plan, "diagnostics">): readonly Diagnostic[] {
-  return diagnostics.filter(({ code }) => code === "waits-for-doubt" || code === "deletes-excluded");
+  return diagnostics.filter(({ code }) => waitingCodes.has(code));
 }
+
+const waitingCodes: ReadonlySet<string> = new Set(["waits-for-doubt", "deletes-excluded", "waits-for-check"]);
 
 /** Whether other changes of the draft may wait until this one is applied. */
 export function isWaitedFor(change: Change): boolean {

@@ -109,13 +109,25 @@ export function assertFresh(
   throw stale(`what is recorded for ${first}${more} has changed since the plan was made`);
 }
 
-/** The local files a plan will upload, each once: workspace-relative path and SHA-256 (hex). */
-export function sourcesOf(plan: Plan): readonly { readonly source: string; readonly sha256: string }[] {
-  const found = new Map<string, string>();
-  for (const change of plan.changes) {
-    if (change.action !== "create" && change.action !== "replace") continue;
-    const { source, sha256, file_id } = change.after;
-    if (source !== undefined && sha256 !== undefined && file_id === undefined) found.set(source, sha256);
+/** A local file of a plan. */
+export interface PlannedSource {
+  /** Relative to the workspace. */
+  readonly source: string;
+  /** Hex. */
+  readonly sha256: string;
+  /** Whether it is uploaded already, so that the file itself is not needed. */
+  readonly isUploaded: boolean;
+}
+
+/** The local files that a plan is about, each once. */
+export function sourcesOf(plan: Plan): readonly PlannedSource[] {
+  const found = new Map<string, PlannedSource>();
+  for (const { after } of plan.changes) {
+    if (after === null || !("source" in after)) continue;
+    const { source, sha256, file_id } = after;
+    if (source === undefined || sha256 === undefined) continue;
+    const isUploaded = file_id !== undefined && (found.get(source)?.isUploaded ?? true);
+    found.set(source, { source, sha256, isUploaded });
   }
-  return [...found].map(([source, sha256]) => ({ source, sha256 }));
+  return [...found.values()];
 }

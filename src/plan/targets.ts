@@ -5,7 +5,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
 import { isInScope, parseScope } from "../model/scope.ts";
 import type { Differences } from "./differences.ts";
-import { waitingDrafts } from "./safety.ts";
+import { isWaitedFor, waitingDrafts } from "./safety.ts";
 
 /**
  * Narrows a plan to addresses, or to everything below them (`drafts/48213` takes the whole draft). A target that
@@ -24,10 +24,15 @@ export function selectTargets(
     isProtectChange(change) && change.after.protect && drafts.has(draftOf(change));
   const waitingIds = waitingDrafts(all).flatMap(({ address = "" }) => draftIdOf(address) ?? []);
   const waiting = new Set(waitingIds.filter((draftId) => drafts.has(draftId)));
-  // The doubts that others wait for are settled whatever part of the draft is named: else they would wait for ever.
-  const settles = (change: Change) => change.action === "in_doubt" && waiting.has(draftOf(change));
+  // What others wait for is applied whatever part of the draft is named: else they would wait for ever.
+  const isDue = (change: Change) => isWaitedFor(change) && waiting.has(draftOf(change));
+  const isRenamed = all.diagnostics.some(
+    ({ code, address = "" }) => code === "duplicate-in-doubt-renamed" && isChosen(address),
+  );
+  const mayBeCopy = (change: Change) =>
+    isRenamed && change.action === "in_doubt" && parseAddress(change.address)?.type === "duplicate";
   const changes = all.changes.filter(
-    (change) => isChosen(change.address) || protects(change) || settles(change),
+    (change) => isChosen(change.address) || protects(change) || isDue(change) || mayBeCopy(change),
   );
   const unchanged = all.unchanged.filter(isChosen);
   const unmanaged = (all.unmanaged ?? []).filter(isChosen);

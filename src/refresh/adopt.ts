@@ -5,8 +5,8 @@ import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
-import { fileResource } from "../model/resource.ts";
-import { type FileIndex, indexFiles, mergeAttributes } from "./file-index.ts";
+import { fileResource, mergeAttributes } from "../model/resource.ts";
+import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */
 export type AdoptionTarget = Extract<RefreshTarget, { type: "attachment" | "product" }>;
@@ -82,7 +82,8 @@ function adoptFile(
       type: "attached",
       attachment: {
         ...target,
-        address,
+        // By the path of its file: it is what its attachment was sent for.
+        address: address === resource ? (attaching[0]?.address ?? address) : address,
         attributes: mergeAttributes(target.kind, known?.attributes ?? {}, returned),
         ...(sha256 === undefined ? {} : { sha256 }),
         provenance: { by: "import", at },

@@ -18,12 +18,13 @@ import {
   attributeNames,
   fileResource,
   isSameValue,
+  mergeAttributes,
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import { otherObjectFailure } from "../model/upload-name.ts";
 import { neverMade } from "./fetch-targets.ts";
-import { type FileIndex, indexFiles, mergeAttributes } from "./file-index.ts";
+import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** Input of {@link detectDrift}. */
 export interface DetectDriftInput {
@@ -227,10 +228,10 @@ function driftOfDoubtful(
   const provenance: Provenance = { by: "probe", at };
   const attach = doubts.find(({ kind }) => kind === "attach");
   // A lost call that is still in flight may change the resource after this observation.
-  const others = doubts.filter(({ kind }) => kind !== "attach");
-  if (others.some(({ startedAt, finishedAt = startedAt }) => at < finishedAt + index.settleDelayMs)) {
+  if (doubts.some(({ startedAt, finishedAt = startedAt }) => at < finishedAt + index.settleDelayMs)) {
     return undefined;
   }
+  const others = doubts.filter(({ kind }) => kind !== "attach");
   if (isPresent && others.some((doubt) => !returnsAll(returned, doubt))) return undefined;
   if (attach !== undefined) {
     if (!isPresent) return undefined;

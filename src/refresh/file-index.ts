@@ -5,13 +5,7 @@ import {
   type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import {
-  type Attributes,
-  type FileKind,
-  fileResource,
-  isSameValue,
-  pickAttributes,
-} from "../model/resource.ts";
+import { fileResource } from "../model/resource.ts";
 
 /** Recorded files by their paths at the service. */
 export interface FileIndex {
@@ -30,16 +24,4 @@ export function indexFiles(recorded: Recorded): FileIndex {
     records: new Map(recorded.attachments.map((attachment) => [fileResource(attachment), attachment])),
     doubts,
   };
-}
-
-/**
- * The attributes of a file after a probe. An empty text of an unknown attribute is ignored: a service may return `""` for
- * an attribute that was never set. A text that the service trimmed keeps the value that was sent.
- */
-export function mergeAttributes(kind: FileKind, known: Attributes, returned: Attributes): Attributes {
-  const before = new Map<string, unknown>(Object.entries(known));
-  const news = Object.entries(returned).filter(([name, value]) =>
-    before.has(name) ? !isSameValue(before.get(name), value) : value !== "",
-  );
-  return pickAttributes(kind, { ...known, ...Object.fromEntries(news) });
 }

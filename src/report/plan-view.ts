@@ -312,6 +312,8 @@ const narrowing: ReadonlySet<string> = new Set([
 
 /** Why there is nothing to do, in a sentence. */
 export function whyNoChanges({ diagnostics }: PlanView): string {
-  if (diagnostics.some(({ code }) => narrowing.has(code))) return "Remaining changes need manual approval.";
-  return "Everything is up to date.";
+  const codes = new Set(diagnostics.map(({ code }) => code));
+  if (codes.has("waits-for-check")) return "Remaining changes wait until files can be read.";
+  if ([...narrowing].some((code) => codes.has(code))) return "Remaining changes need manual approval.";
+  return codes.has("not-readable") ? "What could be read is up to date." : "Everything is up to date.";
 }

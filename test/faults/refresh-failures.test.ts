@@ -46,8 +46,9 @@ describe("refresh that cannot read a resource", () => {
       [garbage, lost],
     ]) {
       proxy.choose = ({ path }) => (path.endsWith("/11") ? first : second);
-      const { code, stdout } = await apply();
-      expect(code).toBe(0);
+      const { code, stdout, stderr } = await apply();
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("[nothing-checked]") });
+      expect((await run("plan")).code).toBe(1);
       for (const message of ["No changes.", "3 could not be read", "(and 2 more) could not be read"])
         expect(stdout).toContain(message);
       expect(stdout).not.toContain("Drift");
@@ -55,6 +56,16 @@ describe("refresh that cannot read a resource", () => {
     expect(writes(arrivals)).toEqual([]);
     expect(sandbox.state().attachments).toHaveLength(2);
     expect((await ledger()).attachments).toEqual(before.attachments);
+  });
+
+  test("keeps a draft from being published until its files can be read", async () => {
+    await folder.write({ "manifests/a.yaml": manifest.replace("true", "{ revision: 2 }") });
+    proxy.choose = ({ path }) => (path.endsWith("/11") ? { type: "answer", status: 503 } : undefined);
+    expect(await apply()).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-check]") });
+    expect(sandbox.state().products).toHaveLength(1);
+    proxy.choose = () => undefined;
+    expect((await apply()).code).toBe(0);
+    expect(sandbox.state().products).toHaveLength(2);
   });
 
   test("ends plan and apply with a hint when the key is refused", async () => {

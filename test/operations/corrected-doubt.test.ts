@@ -204,3 +204,37 @@ test("importing a source that has changed since does not take the old file for i
   expect((await run("import", "drafts/1/product_files/source:a.glb")).code).toBe(0);
   expect((await run("plan")).stdout).toContain("Plan: 1 to replace.");
 });
+
+test("a response that names another value of what was not sent has all values set before the publish", async () => {
+  await folder.write(manifest("{ file_id: 2, renderer: ours }"));
+  expect((await apply()).code).toBe(0);
+  await folder.write(manifest("{ file_id: 2, renderer: ours, file_format: b }", "publish: true\n"));
+  const headers = { "content-type": "application/vnd.api+json" };
+  const attributes = { file_id: 2, renderer: "theirs", file_format: "b" };
+  const body = JSON.stringify({ data: { type: "product_file", id: "2", attributes } });
+  let updates = 0;
+  proxy.choose = ({ method }) => {
+    if (method !== "PATCH") return undefined;
+    updates += 1;
+    return updates === 1 ? { type: "answer", status: 200, headers, body } : undefined;
+  };
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toContainEqual([2, { renderer: "ours", file_format: "b" }]);
+  expect(sandbox.state().products).toHaveLength(1);
+});
+
+test("importing the new file of a replacement in doubt keeps the old one as the rest of it", async () => {
+  await folder.write(manifest("{ source: ../a.glb }"));
+  expect((await apply()).code).toBe(0);
+  await folder.write({ "a.glb": "second" });
+  proxy.choose = ({ method, path }) =>
+    isFile(path) ? { type: method === "POST" ? "answer-lost" : "lost" } : undefined;
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  const file = attached().at(-1)?.[0];
+  expect((await run("import", `drafts/1/product_files/${file}`)).code).toBe(0);
+  await folder.write(manifest("{ source: ../a.glb }", "protect: true\n"));
+  expect((await apply()).code).toBe(7);
+  expect((await apply()).code).toBe(0);
+  expect(attached().map(([id]) => id)).toEqual([1, file]);
+});

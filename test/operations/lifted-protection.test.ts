@@ -21,6 +21,15 @@ test("an apply that lifts a protection ends with 7 while a delete and a publish 
   expect(sandbox.state().attachments).toMatchObject([{ fileId: 10 }]);
 });
 
+test("a target that waits for the lifted protection takes it along", async () => {
+  await apply("--new-ledger");
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10 }]\n" });
+  const target = ["--target", "drafts/1/product_files/11"];
+  expect((await apply(...target)).code).toBe(7);
+  expect((await apply(...target)).code).toBe(0);
+  expect(sandbox.state().attachments).toMatchObject([{ fileId: 10 }]);
+});
+
 test("a copy of the product that such a publish makes waits with it", async () => {
   const copy = "---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n";
   await apply("--new-ledger");

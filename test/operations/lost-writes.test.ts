@@ -57,6 +57,16 @@ test("a write in doubt is sent again immediately, and a different write waits", 
   expect(await apply()).toEqual({ code: 0, steps: ["settle", "PATCH done"] });
 });
 
+test("import waits until a lost call can no longer change what it reads", async () => {
+  lose("PATCH", 3);
+  await folder.write(file("b"));
+  expect(await apply()).toMatchObject({ code: 4 });
+  expect(await run("import", "drafts/1/product_files/10")).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/Waiting \d s until what is in doubt can no longer take effect/),
+  });
+});
+
 test("resolve --not-done is refused while the call may still take effect", async () => {
   lose("POST", 1);
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });

@@ -161,6 +161,13 @@ test("a replica skips a run that another replica has just completed, unless SIGH
   expect(await third.line(1)).toContain(" ok: 1 done");
 });
 
+test("a replica reports what is excluded, also when another replica has just completed a run", async () => {
+  expect((await run("apply", "--auto-approve")).code).toBe(0);
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: []\n" });
+  for (const service of [serve(["--interval", "1h"]), serve(["--interval", "1h"])])
+    expect(await service.line(1)).toContain(", with changes excluded");
+});
+
 test("a replica that cannot read the service does not stop another replica from checking it", async () => {
   await folder.write(config("refresh: { attachments: probe }\n"));
   expect((await run("apply", "--auto-approve")).code).toBe(0);

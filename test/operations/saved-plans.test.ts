@@ -250,6 +250,21 @@ describe("stale saved plan", () => {
     await refused();
   });
 
+  test("is refused after a local file has changed whose upload is done", async () => {
+    proxy.choose = ({ method, path }) =>
+      method === "POST" && path === "/api/drafts/2/product_files"
+        ? { type: "answer", status: 400, headers: jsonApi, body: '{"errors":[{"status":"400"}]}' }
+        : undefined;
+    expect((await apply("--target", "drafts/2/product_files/source:files/a.blend")).code).toBe(3);
+    proxy.choose = () => undefined;
+    await save();
+    await folder.write({ "files/a.blend": "two" });
+    expect(await apply("plan.json")).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("[plan-source-changed]"),
+    });
+  });
+
   test("is refused once it was applied and its draft has changes that waited for that", async () => {
     const protect = "draft: 1\nprotect: true\nproduct_files: [{ file_id: 11 }]\n";
     await folder.write({ "manifests/a.yaml": protect });

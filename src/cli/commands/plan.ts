@@ -1,3 +1,4 @@
+import { readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { untilText } from "../../model/time.ts";
 import { checkSafety } from "../../plan/safety.ts";
@@ -6,6 +7,7 @@ import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from ".
 import { findRoot } from "../config.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { makePlan, type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/planning.ts";
+import { tooLittleRead } from "../runtime/run-plan.ts";
 import { loadSavedPlan, savePlan } from "../runtime/saved-plan.ts";
 import { inWorkspace, type Workspace } from "../runtime/workspace.ts";
 import type { PlanFormatFlags } from "../terminal/formats.ts";
@@ -63,6 +65,9 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     if (refusals.length > 0) printDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
     if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
+    if (plan.changes.length > 0 || !readTooLittle(plan, { done: 0 })) return;
+    printDiagnostics(cli.terminal, undefined, [tooLittleRead]);
+    cli.end(exitCode.error);
   });
 }
 

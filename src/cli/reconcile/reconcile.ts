@@ -26,12 +26,13 @@ import {
   reportTooFewCalls,
   runPlan,
   safetyRefusals,
+  tooLittleRead,
 } from "../runtime/run-plan.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import { inWorkspaceOf, type Workspace } from "../runtime/workspace.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
-import { ledgerAgeOf, ReconcileTally, tooLittleRead } from "./tally.ts";
+import { ledgerAgeOf, ReconcileTally } from "./tally.ts";
 
 /** Input of {@link reconcile}. */
 export interface ReconcileRequest {
@@ -129,7 +130,8 @@ async function reconcileLocked(run: Run): Promise<RunEnd> {
   const { workspace, request, tally } = run;
   const { cli, config } = workspace;
   const ledger = await workspace.ledger();
-  if (await isStandby(run)) return { status: "standby", exitCode: exitCode.done, ...tally.details() };
+  const standby = await standbyEnd(run);
+  if (standby !== undefined) return { ...standby, ...tally.details() };
   const planned = await recordingFailure(ledger, "", () => planLocked(run, request.refresh));
   request.metrics.reportConfidence(ledgerAgeOf(planned));
   const { recorded } = planned;
@@ -183,22 +185,29 @@ function narrow({ plan: whole, recorded }: PlannedState, { safety, reconcile, se
 }
 
 /**
- * Whether another replica has reconciled the workspace within the interval, and nothing is left to do by its ledger and these
- * manifests: then the service need not be read again. The lock is held, so no other run is under way.
+ * How a run ends that has nothing to do: another replica has reconciled the workspace within the interval, and by its ledger and
+ * these manifests nothing is left but what needs a person. Then the service is not read again. `undefined` otherwise. The lock is
+ * held, so no other run is under way.
  */
-async function isStandby({ workspace, request, tally }: Run): Promise<boolean> {
+async function standbyEnd({
+  workspace,
+  request,
+  tally,
+}: Run): Promise<Pick<RunEnd, "status" | "exitCode" | "excluded"> | undefined> {
   const { replicas, config } = request;
-  if (replicas === undefined) return false;
+  if (replicas === undefined) return undefined;
   const [now, shareMs] = [systemClock.now(), standbyShare * replicas.intervalMs];
   const recent = await (await workspace.ledger()).runs({ command, since: now - shareMs });
   // Where a clock is wrong, runs of the future are recorded.
   const others = recent.filter(({ id, startedAt }) => startedAt < now + shareMs && !replicas.ownRuns.has(id));
-  if (!others.some(({ status }) => status === "done")) return false;
+  if (!others.some(({ status }) => status === "done")) return undefined;
   const trial = { workspace, request, tally: new ReconcileTally() };
-  const { plan } = narrow(await planLocked(trial, undefined), config);
-  if (plan.changes.length > 0) return false;
+  const { plan, excluded, waits } = narrow(await planLocked(trial, undefined), config);
+  if (plan.changes.length > 0) return undefined;
   tally.plan(plan);
-  return true;
+  if (waits !== undefined) return { status: waits, exitCode: exitCode.refused, excluded };
+  const isComplete = Object.keys(excluded).length === 0;
+  return { status: isComplete ? "standby" : "excluded", exitCode: exitCode.done, excluded };
 }
 
 /** Checks the service within its budget, and plans; confirmations are in the ledger then. */

@@ -1,4 +1,3 @@
-import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Event } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
@@ -68,11 +67,3 @@ function oldestRecord({ attachments }: Recorded): number {
     Number.POSITIVE_INFINITY,
   );
 }
-
-/** The error of a run for which `readTooLittle` holds. */
-export const tooLittleRead: Diagnostic = {
-  severity: "error",
-  code: "nothing-checked",
-  message: "most of what was to be checked could not be read",
-  hint: "The warnings of the plan name the cause. The next run tries again.",
-};

@@ -3,11 +3,15 @@ import { newRunId } from "../../apply/context.ts";
 import { formatAddress } from "../../model/address.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import { systemClock } from "../../model/ports.ts";
+import { fileResourceOf, type Recorded } from "../../model/recorded.ts";
+import { fileResource } from "../../model/resource.ts";
+import { wait } from "../../model/wait.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { adoptionEffects } from "../../refresh/adopt.ts";
 import { type FetchTargetsResult, fetchTargets } from "../../refresh/fetch-targets.ts";
 import { formatAdoptions, viewAdoptions } from "../../report/adoption-text.ts";
+import { formatSeconds } from "../../report/quantities.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { openReporter } from "../terminal/reporter.ts";
@@ -87,6 +91,7 @@ async function importLocked(
     assertWritable(manifest, targets, declared);
     assertNotDeclared(targets, environment);
   }
+  await waitForLostCalls(workspace, targets, recorded);
   const { observations, calls, stopped } = await fetchAll(workspace, targets);
   const effects = adoptionEffects({ observations, desired, recorded });
   const drafts = manifest === undefined ? [] : importedDrafts({ effects, recorded, declared }, manifest);
@@ -121,6 +126,26 @@ async function importLocked(
   }
   if (cli.signal.aborted) cli.end(exitCode.interrupted);
   else if (failed > 0) cli.end(done > 0 ? exitCode.failed : exitCode.error);
+}
+
+/** A lost call about a file may still change it: what is read before that proves nothing. */
+async function waitForLostCalls(
+  { cli, config }: Workspace,
+  { targets }: ImportTargets,
+  { inDoubt }: Recorded,
+): Promise<void> {
+  const files = new Set(
+    targets.flatMap((each) => (each.type === "attachment" ? [fileResource(each.target)] : [])),
+  );
+  const now = systemClock.now();
+  const lostAt = inDoubt
+    .filter((operation) => files.has(fileResourceOf(operation) ?? ""))
+    .map(({ startedAt, finishedAt = startedAt }) => Math.min(finishedAt, now));
+  const ms = Math.max(...lostAt) + config.service.profile.settle_delay - now;
+  if (!(ms > 0)) return;
+  const left = formatSeconds(Math.ceil(ms / 1000));
+  cli.terminal.err(`Waiting ${left} until what is in doubt can no longer take effect.\n`);
+  await wait(ms, cli.signal);
 }
 
 async function fetchAll(workspace: Workspace, { targets }: ImportTargets): Promise<FetchTargetsResult> {

@@ -3,7 +3,7 @@ import type { RunLimits } from "../../apply/run-budget.ts";
 import { draftOf, isBlocked } from "../../model/change.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import { type Event, type EventSink, eventFormatVersion } from "../../model/event.ts";
-import type { Plan } from "../../model/plan.ts";
+import { type Plan, readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
@@ -112,6 +112,14 @@ export function isNothing({ changes, drift = [] }: Plan): boolean {
   return changes.every(isBlocked) && drift.length === 0;
 }
 
+/** The error of a run for which `readTooLittle` holds. */
+export const tooLittleRead: Diagnostic = {
+  severity: "error",
+  code: "nothing-checked",
+  message: "most of what was to be checked could not be read",
+  hint: "The warnings of the plan name the cause. Run the command again, or with --refresh none to go by what is recorded.",
+};
+
 /** Input of {@link applyConsented}. */
 export interface ConsentedPlan {
   /** The plan before anything was left out. */
@@ -140,10 +148,12 @@ export async function applyConsented(
   };
   if (isNothing(plan)) {
     await confirm();
-    return {
-      exit: plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done,
-      warnings: consent.warnings,
-    };
+    const isLeft = waitingDrafts(plan).length > 0;
+    const exit = plan.changes.length > 0 ? exitCode.inDoubt : isLeft ? exitCode.deferred : exitCode.done;
+    const isBlind = readTooLittle(plan, { done: 0 });
+    return isBlind && exit === exitCode.done
+      ? { exit: exitCode.error, warnings: [...consent.warnings, tooLittleRead] }
+      : { exit, warnings: consent.warnings };
   }
   // A file that was attached before is evidence about the publish of its draft.
   const maybePublished = new Map<number, number>();

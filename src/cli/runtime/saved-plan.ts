@@ -97,11 +97,11 @@ export function describeProgress({ plan, done, lastRun }: CheckedPlan): string |
 /** Throws {@link PlanError} `plan-source-changed`, which names every local file that differs from the plan or is unreadable. */
 async function assertSourcesUnchanged(plan: Plan, root: string): Promise<void> {
   const changed: string[] = [];
-  for (const { source, sha256 } of sourcesOf(plan)) {
+  for (const { source, sha256, isUploaded } of sourcesOf(plan)) {
     const current = await realpath(join(root, source))
       .then(hashFile)
       .catch(() => undefined);
-    if (current?.sha256 !== sha256) changed.push(source);
+    if (current === undefined ? !isUploaded : current.sha256 !== sha256) changed.push(source);
   }
   if (changed.length === 0) return;
   const files = changed.length === 1 ? "a local file" : `${changed.length} local files`;

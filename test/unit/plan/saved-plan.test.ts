@@ -69,14 +69,13 @@ const observationOf = (fileId: number, read: ReadResult<Attributes>): Observatio
 };
 const failure = { code: "timeout", message: "m", errors: [], stops: "operation" } as const;
 
-/** Drift of every type, and an unreadable file. */
+/** Drift of every type, and an unreadable upload. */
 const observed: Observed = {
   summary: refreshSummary({ mode: "budget", max_calls: 500, unreadable: 1 }),
   ...detectDrift({
     observations: [
       observationOf(1, { type: "present", value: { is_native: true } }),
       observationOf(2, { type: "present", value: { renderer: "c" } }),
-      observationOf(4, { type: "unreadable", failure }),
       observationOf(6, { type: "absent" }),
       {
         type: "product",
@@ -90,6 +89,7 @@ const observed: Observed = {
     recorded,
     settleDelayMs: 0,
   }),
+  unreadable: [{ address: "uploads/u-1", failure }],
 };
 
 /** A plan with a change of every action, a protection, a warning, and drift. */
@@ -222,7 +222,10 @@ describe("a saved plan", () => {
     },
   );
 
-  test("lists the local files that it uploads", () => {
-    expect(sourcesOf(plan)).toEqual([{ source: "r", sha256: "new" }]);
+  test("lists the local files that it is about", () => {
+    expect(sourcesOf(plan)).toEqual([
+      { source: "n", sha256: "moved", isUploaded: true },
+      { source: "r", sha256: "new", isUploaded: false },
+    ]);
   });
 });
