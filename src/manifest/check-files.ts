@@ -216,6 +216,7 @@ function readDescription(real: string): CheckedFile {
     const bytes = readAll(descriptor, size);
     if (!isUtf8(bytes)) return { problem: notUtf8 };
     const text = decoder.decode(bytes).replace(/\r\n?/g, "\n");
+    if (text === "") return { problem: empty("description_file") };
     const lineOf = ({ index }: RegExpExecArray) => text.slice(0, index).split("\n").length;
     const found = control.exec(text);
     if (found !== null) return { problem: controlCharacter(found[0], lineOf(found)) };

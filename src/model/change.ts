@@ -97,7 +97,10 @@ export type PublishChange = ChangeOf<
   { readonly revision: number }
 >;
 /** Duplicate a product. Cannot be undone. */
-export type DuplicateChange = ChangeOf<"duplicate", null, DuplicateState>;
+export type DuplicateChange = ChangeOf<"duplicate", null, DuplicateState> & {
+  /** The address of a recorded copy of the same product that no manifest declares any more: this may be it, renamed. */
+  readonly former?: string;
+};
 /** Drop a ledger entry; nothing happens at the service. */
 export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, null>;
 /**

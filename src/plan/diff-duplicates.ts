@@ -17,6 +17,9 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const published = publicationsInForce(recorded);
   const toPublish = new Set(desired.drafts.filter(({ publish }) => publish).map(({ draftId }) => draftId));
   const raised = new Set(raisedRevisions(desired, published));
+  const left = recorded.duplicates.filter(
+    ({ name }) => !wanted.has(name) && !blocked.has(`duplicates/${name}`),
+  );
   const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -43,11 +46,20 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       continue;
     }
     const attributes = ["product"];
-    changes.push({ address, action: "duplicate", reason: "not_recorded", before: null, after, attributes });
+    const last = left.find((copy) => isSameProduct(copy, duplicate.product));
+    const former = last === undefined ? {} : { former: `duplicates/${last.name}` };
+    changes.push({
+      address,
+      action: "duplicate",
+      reason: "not_recorded",
+      before: null,
+      after,
+      attributes,
+      ...former,
+    });
   }
-  for (const { name, productId } of recorded.duplicates) {
+  for (const { name, productId } of left) {
     const address = `duplicates/${name}`;
-    if (wanted.has(name) || blocked.has(address)) continue;
     const before = { product_id: productId };
     changes.push({
       address,

@@ -83,7 +83,7 @@ const change = z.union([
     "duplicate",
     z.null(),
     z.strictObject({ product_id: id.exactOptional(), draft_id: id.exactOptional() }),
-  ),
+  ).extend({ former: text.exactOptional() }),
   changeOf("forget", z.strictObject({ product_id: id }), z.null()),
   changeOf("in_doubt", inDoubtState, attachmentState.nullable()).extend({
     check_only: z.literal(true).exactOptional(),

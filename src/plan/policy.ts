@@ -67,7 +67,8 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
   const deletes = plan.changes.filter(
     (change) => change.action === "delete" && removed.has(`drafts/${draftOf(change)}`),
   );
-  const excluded = [...deletes, ...forgotten];
+  const copies = formerCopies(plan.changes, new Set(forgotten));
+  const excluded = [...deletes, ...forgotten, ...copies];
   if (excluded.length === 0) return { plan, excluded: {} };
   const leaving = new Set<Change>(excluded);
   const warnings: Diagnostic[] = [];
@@ -82,8 +83,10 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
     warnings.push({
       severity: "warning",
       code: "removed-duplicates-excluded",
-      message: `${describeForgotten(forgotten)} no longer declared; not forgotten without consent`,
-      hint: "Restore the entries, or forget them with `draftsync apply --remove-drafts` or `draftsync state rm`.",
+      message:
+        `${describeForgotten(forgotten)} no longer declared; not forgotten without consent` +
+        (copies.length === 0 ? "" : `, nor copied under another name: ${copies[0]?.address}`),
+      hint: "If an entry was renamed: `draftsync state mv`. Otherwise restore the entries, or forget them with `draftsync apply --remove-drafts` or `draftsync state rm`.",
     });
   const kept = plan.changes.filter((change) => !leaving.has(change));
   return { plan: narrowPlan(plan, kept, warnings), excluded: countActions(excluded) };
@@ -163,7 +166,17 @@ export function excludeDependents(
       change.after.draft_id !== undefined &&
       unpublished.has(change.after.draft_id),
   );
-  return [...waiting, ...orphans];
+  const forgotten = [...refused].filter(({ action }) => action === "forget");
+  const copies = formerCopies(changes, new Set(forgotten)).filter(
+    (change) => !refused.has(change) && !orphans.includes(change),
+  );
+  return [...waiting, ...orphans, ...copies];
+}
+
+/** Copies that may exist already, under the names of copies that are not forgotten. */
+function formerCopies(changes: readonly Change[], forgotten: ReadonlySet<Change>): readonly Change[] {
+  const names = new Set([...forgotten].map(({ address }) => address));
+  return changes.filter((change) => change.action === "duplicate" && names.has(change.former ?? ""));
 }
 
 /** The stage after which a change is complete, by its place in the order; a protection is only lifted before a deletion. */

@@ -99,7 +99,7 @@ function checkForgotten({ changes }: Plan, { removedDrafts }: SafetyLimits): Dia
       severity: "error",
       code: "removed-duplicates",
       message: `${describeForgotten(forgotten)} no longer declared; forgetting them needs consent`,
-      hint: "Restore the entries. If they are to be forgotten, run apply with --remove-drafts, or apply a saved plan.",
+      hint: "Restore the entries. If one was renamed: `draftsync state mv`. If they are to be forgotten, run apply with --remove-drafts, or apply a saved plan.",
     },
   ];
 }

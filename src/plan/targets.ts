@@ -31,8 +31,14 @@ export function selectTargets(
   );
   const mayBeCopy = (change: Change) =>
     isRenamed && change.action === "in_doubt" && parseAddress(change.address)?.type === "duplicate";
+  const isCopied = (change: Change) => change.action === "duplicate" && isChosen(change.address);
+  const formers = new Set(
+    all.changes.flatMap((each) => (isCopied(each) && "former" in each ? [each.former] : [])),
+  );
+  const isFormer = (change: Change) => change.action === "forget" && formers.has(change.address);
+  const isTaken = [protects, isDue, mayBeCopy, isFormer];
   const changes = all.changes.filter(
-    (change) => isChosen(change.address) || protects(change) || isDue(change) || mayBeCopy(change),
+    (change) => isChosen(change.address) || isTaken.some((holds) => holds(change)),
   );
   const unchanged = all.unchanged.filter(isChosen);
   const unmanaged = (all.unmanaged ?? []).filter(isChosen);

@@ -49,6 +49,8 @@ export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchT
     targets.map((target) =>
       limit(async () => {
         if (left <= 0 || signal.aborted) return;
+        // An answer may be about the time before the call waited, for a retry or on its way.
+        const at = clock.now();
         const { observation, attempts, failure } = await fetchTarget(target, options.reader, {
           signal,
           budget,
@@ -58,7 +60,7 @@ export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchT
           stopped ??= failure;
           halt.abort();
         }
-        if (observation !== undefined) observations.push(observation(clock.now()));
+        if (observation !== undefined) observations.push(observation(at));
       }),
     ),
   );

@@ -142,7 +142,7 @@ describe("state rm and mv", () => {
   });
 });
 
-test("rm of a duplicate warns that apply copies it again and names the command that records it; mv refuses", async () => {
+test("rm of a duplicate warns that apply copies it again and names the command that records it; mv renames it", async () => {
   const shop = await makeFolder({
     "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
     "manifests/a.yaml": "duplicates: [{ name: copy, product: 5 }]\n",
@@ -150,10 +150,22 @@ test("rm of a duplicate warns that apply copies it again and names the command t
   onTestFinished(() => shop.dispose());
   const draft = (...args: string[]) => draftsync(args, { cwd: shop.path });
   await draft("apply", "--auto-approve", "--new-ledger");
-  expect(await draft("state", "mv", "duplicates/copy", "duplicates/other")).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining("`draftsync resolve duplicates/NAME --product-id 9000000001`"),
+  const rename = (name: string) =>
+    shop.write({ "manifests/a.yaml": `duplicates: [{ name: ${name}, product: 5 }]\n` });
+  await rename("other");
+  for (const args of [["apply"], ["apply", "--target", "duplicates/other"], ["reconcile"]])
+    expect((await draft(...args, ...(args[0] === "apply" ? ["--auto-approve"] : []))).stdout).not.toContain(
+      "duplicated as",
+    );
+  expect(await draft("apply", "--auto-approve", "--target", "duplicates/other")).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining("[removed-duplicates]"),
   });
+  expect((await draft("state", "mv", "duplicates/copy", "drafts/1/product")).code).toBe(1);
+  expect((await draft("state", "mv", "duplicates/copy", "duplicates/other")).code).toBe(0);
+  expect((await draft("plan")).stdout).toContain("No changes.");
+  await rename("copy");
+  expect((await draft("state", "mv", "duplicates/other", "duplicates/copy")).code).toBe(0);
   const { stderr } = await draft("state", "rm", "duplicates/copy", "--auto-approve");
   expect(stderr).toContain("the next apply copies the product again");
   const resolve = /draftsync (resolve duplicates\/copy --product-id 9000000001)/.exec(stderr)?.[1] ?? "";

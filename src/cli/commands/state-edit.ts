@@ -8,7 +8,12 @@ import {
   quoteArgument,
 } from "../../model/address.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
-import { fileResourceOf, type Recorded, type RecordedOperation } from "../../model/recorded.ts";
+import {
+  fileResourceOf,
+  type Recorded,
+  type RecordedDuplicate,
+  type RecordedOperation,
+} from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
 import { doubtsByAddress } from "../../plan/doubts.ts";
 import { assertOwner } from "../../plan/ownership.ts";
@@ -45,7 +50,8 @@ export function defineEdits(state: Command, cli: Cli): void {
     .summary("move a record to another address")
     .description(
       "Moves a record to another address, for a file that the manifests now identify in another way, such as by its source " +
-        "instead of its id. Draft and list stay the same. If a record has the new address already, that one moves to its file id.",
+        "instead of its id, or for a duplicate that was renamed. Draft and list stay the same. If a record of a file has the new " +
+        "address already, that one moves to its file id.",
     )
     .argument("<from>", "its current address")
     .argument("<to>", "its new address")
@@ -53,6 +59,7 @@ export function defineEdits(state: Command, cli: Cli): void {
       "after",
       examples(
         "draftsync state mv drafts/48213/product_files/9900011 drafts/48213/product_files/source:files/dragon.blend",
+        "draftsync state mv duplicates/winter duplicates/dragon-winter",
       ),
     )
     .action((from: string, to: string, flags: EditFlags) => runMove(cli, { from, to, flags }));
@@ -143,6 +150,8 @@ async function runMove(
   { from, to, flags }: { readonly from: string; readonly to: string; readonly flags: EditFlags },
 ): Promise<void> {
   await edit(cli, { flags, command: "state mv" }, async (recorded) => {
+    const copy = copyAt(from, recorded);
+    if (copy !== undefined) return renamed(copy, to, recorded);
     const attachment = recorded.attachments.find(({ address }) => address === from);
     if (attachment === undefined) throw unmovable(from, recorded);
     const doubts = doubtsByAddress(recorded);
@@ -156,17 +165,36 @@ async function runMove(
   });
 }
 
-/** Only files have several addresses. */
-function unmovable(from: string, { duplicates, publications }: Recorded): CliError {
+function copyAt(address: string, { duplicates }: Recorded): RecordedDuplicate | undefined {
+  const parsed = parseAddress(normalAddress(address));
+  return parsed?.type === "duplicate" ? duplicates.find(({ name }) => name === parsed.name) : undefined;
+}
+
+/** A duplicate whose entry has another name by now. */
+function renamed(copy: RecordedDuplicate, to: string, recorded: Recorded): Edit {
+  const parsed = parseAddress(normalAddress(to));
+  const isTaken = copyAt(to, recorded) !== undefined || doubtsByAddress(recorded).has(normalAddress(to));
+  if (parsed?.type !== "duplicate" || isTaken) {
+    throw refusal(
+      `${to} is not a free name for a duplicate`,
+      "Write `duplicates/NAME`, as the manifest has it.",
+    );
+  }
+  return {
+    effects: [
+      { type: "duplicate_forgotten", name: copy.name },
+      { ...copy, type: "duplicated", name: parsed.name },
+    ],
+    summary: `Renamed duplicates/${copy.name} to ${formatAddress(parsed)} in the ledger.`,
+  };
+}
+
+/** Only files and duplicates have addresses of their own choice. */
+function unmovable(from: string, { publications }: Recorded): CliError {
   const parsed = parseAddress(normalAddress(from));
   if (parsed?.type === "publication" && publications.some(({ draftId }) => draftId === parsed.draftId))
     return refusal(`${from} is the product of its draft and cannot be moved`, "Nothing needs to be done.");
-  const copy = parsed?.type === "duplicate" && duplicates.find(({ name }) => name === parsed.name);
-  if (!copy) return unknown(from);
-  return refusal(
-    `${from} is not a file and cannot be moved`,
-    `To rename the duplicate, rename it in the manifest, then run \`draftsync resolve duplicates/NAME --product-id ${copy.productId}\` before the next apply.`,
-  );
+  return unknown(from);
 }
 
 interface Edit {

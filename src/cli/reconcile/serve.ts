@@ -280,6 +280,9 @@ interface Pace {
 /** Share of the interval by which a run may begin later, so that those of many workspaces do not begin together. */
 const jitter = 0.1;
 
+/** In which a waiting command gets the lock, which it asks for twice a second. */
+const leastPauseMs = 1000;
+
 /**
  * How long to wait, after the end of a run, for the next one to begin. Runs begin an interval apart, also after
  * failures: an outage must not outlast itself. A run that takes longer delays the next, and none overlap.
@@ -290,7 +293,7 @@ const jitter = 0.1;
  * ```
  */
 export function waitForNext({ intervalMs, tookMs, random }: Pace): number {
-  return Math.max(0, Math.round(intervalMs + random * jitter * intervalMs - tookMs));
+  return Math.max(leastPauseMs, Math.round(intervalMs + random * jitter * intervalMs - tookMs));
 }
 
 /**

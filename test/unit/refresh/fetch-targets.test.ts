@@ -46,6 +46,19 @@ function summarize(observations: readonly Observation[]): string[] {
   });
 }
 
+test("an observation is as old as its call, however late the answer comes", async () => {
+  let now = 1000;
+  const reader = {
+    probe: async () => {
+      now += 5000;
+      return { outcome: "done", status: 204, value: {}, attempts: 1 };
+    },
+  } as unknown as ServiceReader;
+  const clock = { ...systemClock, now: () => now };
+  const { observations } = await fetchTargets(optionsOf(reader, { targets: [file(1)], clock }));
+  expect(observations).toMatchObject([{ at: 1000 }]);
+});
+
 const reset: Reply = (socket) => void socket.resetAndDestroy();
 const replies: Readonly<Record<string, Reply>> = {
   "200": answer(200, fileDocument()),
