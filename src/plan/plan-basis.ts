@@ -31,13 +31,15 @@ export function basesOf(
 /** The digest of what is recorded at each address, which stays the same while it is only confirmed. */
 function digestsOf(addresses: readonly string[], recorded: Recorded): ReadonlyMap<string, string> {
   const values = new Map<string, unknown[]>(addresses.map((address) => [address, []]));
-  const add = (address: string, value: unknown) => values.get(address)?.push(value);
-  for (const { provenance: _, ...file } of recorded.attachments) add(`drafts/${file.draftId}`, file);
-  for (const { provenance: _, ...publication } of recorded.publications)
-    add(`drafts/${publication.draftId}`, publication);
-  for (const draftId of recorded.protectedDrafts) add(`drafts/${draftId}`, "protected");
-  for (const { provenance: _, ...copy } of recorded.duplicates)
-    add(formatAddress({ type: "duplicate", name: copy.name }), copy);
+  const add = (address: string, { provenance: _, ...value }: { readonly provenance?: unknown }) =>
+    values.get(address)?.push(value);
+  const { attachments, publications, protectedDrafts, duplicates } = recorded;
+  const isAbout = ({ draftId }: { readonly draftId: number }) => values.has(`drafts/${draftId}`);
+  for (const file of values.size === 0 ? [] : attachments.filter(isAbout))
+    add(`drafts/${file.draftId}`, file);
+  for (const publication of publications) add(`drafts/${publication.draftId}`, publication);
+  for (const copy of duplicates) add(formatAddress({ type: "duplicate", name: copy.name }), copy);
+  for (const draftId of protectedDrafts) values.get(`drafts/${draftId}`)?.push("protected");
   return new Map([...values].map(([address, value]) => [address, digestOf(value.map(canonicalJson).sort())]));
 }
 

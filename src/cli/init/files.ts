@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { manifestJsonSchema } from "../../manifest/manifest-schema.ts";
@@ -106,12 +106,18 @@ export async function pipelineFile(
   return { [path]: text.replaceAll("refs/heads/main", "refs/heads/master").replace("[main]", "[master]") };
 }
 
+/** Removes a folder and those above it up to `top`, as long as they are empty. */
+async function removeEmpty(folder: string, top: string): Promise<void> {
+  await rmdir(folder);
+  if (folder !== top) await removeEmpty(dirname(folder), top);
+}
+
 /** The content of a file that `init` writes. */
 export type FileContent = string | Uint8Array;
 
 /**
  * Writes files below a folder, all of them or none: when one cannot be written, those before it stay unchanged, and
- * folders that were made for them are gone. Returns a function that undoes it. Throws {@link CliError} `not-written`.
+ * folders that were made for them are gone. Returns a function that undoes it, but for what was changed since. Throws {@link CliError} `not-written`.
  */
 export async function writeAll(
   root: string,
@@ -126,8 +132,13 @@ export async function writeAll(
     try {
       const before = await readIfThere(path);
       const made = await mkdir(dirname(path), { recursive: true });
-      if (made !== undefined) steps.unshift(() => rm(made, { recursive: true, force: true }));
-      steps.unshift(() => (before === undefined ? rm(path, { force: true }) : replaceFile(path, before)));
+      if (made !== undefined) steps.unshift(() => removeEmpty(dirname(path), made));
+      steps.unshift(async () => {
+        const now = await readIfThere(path);
+        // An editor may have saved the file meanwhile.
+        if (now === undefined || Buffer.compare(now, Buffer.from(text)) !== 0) return;
+        await (before === undefined ? rm(path, { force: true }) : replaceFile(path, before));
+      });
       await replaceFile(path, text);
     } catch (error) {
       // The original error is enough: it says which file could not be written.

@@ -1,7 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { pipelineFile } from "../../../src/cli/init/files.ts";
+import { pipelineFile, writeAll } from "../../../src/cli/init/files.ts";
 import { makeProgram } from "../../../src/cli/program.ts";
 import { noInterrupts } from "../../../src/cli/runtime/interrupts.ts";
 import { type Folder, makeFolder } from "../../support/cli.ts";
@@ -187,3 +187,17 @@ test.each(["main", "master", "topic"])(
     expect(new Set(text.match(/refs\/heads\/\w+/g))).toEqual(new Set([`refs/heads/${applied}`]));
   },
 );
+
+test("undoing what was written keeps what was saved since", async () => {
+  await folder.write({ "a.yaml": "before", "b.yaml": "before" });
+  const undo = await writeAll(folder.path, {
+    "a.yaml": "written",
+    "b.yaml": "written",
+    "new/c.yaml": "written",
+  });
+  await folder.write({ "a.yaml": "saved", "new/mine.yaml": "mine" });
+  await undo();
+  expect(await folder.read("a.yaml")).toBe("saved");
+  expect(await folder.read("b.yaml")).toBe("before");
+  expect(await readdir(`${folder.path}/new`)).toEqual(["mine.yaml"]);
+});
