@@ -67,6 +67,16 @@ test("import waits until a lost call can no longer change what it reads", async 
   });
 });
 
+test("resolve --done of a file is refused while another call about it may still take effect", async () => {
+  lose("PATCH", 3);
+  await folder.write(file("b"));
+  expect(await apply()).toMatchObject({ code: 4 });
+  expect(await run("resolve", "drafts/1/product_files/10", "--done")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("[resolution-too-early]"),
+  });
+});
+
 test("resolve --not-done is refused while the call may still take effect", async () => {
   lose("POST", 1);
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });

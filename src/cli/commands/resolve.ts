@@ -72,7 +72,9 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const said = flagged ?? (await ask(cli, operation));
   const resolution: Resolution =
     said.type === "done" && kept !== undefined ? { type: "product", productId: kept } : said;
-  if (resolution.type === "not_done") await assertSettled(operations, workspace);
+  // What else was sent about a file that is attached may still change it.
+  if (resolution.type === "not_done" || targetOf(operation) !== undefined)
+    await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
   const effects = resolutionOfAll(operations, resolution, systemClock.now());
   let isUnproven = false;
