@@ -108,7 +108,7 @@ export async function settleDoubt(
     intent: attachIntent(target, { attributes, after, replaces }),
     kind: kind === "update" || kind === "detach" ? kind : "attach",
     effect: (by, answered) => {
-      // An update leaves what it does not name, which may not be as it was sent; a new attachment has nothing of an earlier one.
+      // An update sets only what it names; the rest may differ from what was sent. A new attachment has no earlier values.
       const others = by === "patch" ? { ...known, ...answered } : { ...answered, ...attributes };
       return attachedEffect(context, { change, target, by, attributes: { ...others, ...managed } }, replaces);
     },

@@ -158,15 +158,6 @@ export function isDeletion(change: Change): boolean {
   return change.action === "delete" && change.completes_replace !== true;
 }
 
-/** The doubt that is left when a change is left out that would have settled it: a person settles it then. */
-export function leftInDoubt({ doubt, ...change }: Change): InDoubtChange[] {
-  if (doubt === undefined) return [];
-  const { confirmed: _, ...rest } = change;
-  return [
-    { ...rest, action: "in_doubt", reason: "outcome_unknown", before: doubt, after: null, attributes: [] },
-  ];
-}
-
 /** Whether a change is a doubt that only a person can settle. */
 export function isBlocked(change: Change): boolean {
   return change.action === "in_doubt" && change.after === null;

@@ -91,8 +91,8 @@ function comparable(value: unknown): unknown {
 }
 
 /**
- * The attributes of a file after a response that has some or all. An empty text of an unknown attribute is ignored: a service may return `""` for
- * an attribute that was never set. A text that the service trimmed keeps the value that was sent.
+ * The attributes of a file after a response that has some of them, or all. An empty text of an unknown attribute is ignored: a
+ * service may return `""` for an attribute that was never set. A text that the service trimmed keeps the value that was sent.
  */
 export function mergeAttributes(kind: FileKind, known: Attributes, returned: Attributes): Attributes {
   const before = new Map<string, unknown>(Object.entries(known));

@@ -38,3 +38,17 @@ export function attributesSetBy(
 ): ReadonlySet<string> {
   return new Set(operations.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
 }
+
+/**
+ * How long the latest of these calls may still take effect, milliseconds; 0 when none may. A call that a clock dated ahead of
+ * `now` counts as of now.
+ */
+export function leftToSettle(
+  operations: readonly Pick<RecordedOperation, "startedAt" | "finishedAt">[],
+  { now, settleDelayMs }: { readonly now: number; readonly settleDelayMs: number },
+): number {
+  const left = operations.map(
+    ({ startedAt, finishedAt = startedAt }) => Math.min(finishedAt, now) + settleDelayMs - now,
+  );
+  return Math.max(0, ...left);
+}

@@ -82,7 +82,7 @@ function raisedRevisions({ drafts }: Desired, published: ReturnType<typeof publi
   });
 }
 
-/** 0, which is no draft's id, for a product that is named by its own id. */
+/** The draft whose product is meant; 0 for a product that is named by its own id. */
 function draftOf(product: ProductRef): number {
   return product.by === "draft" ? product.draftId : 0;
 }

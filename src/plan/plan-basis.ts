@@ -2,7 +2,7 @@ import { compareText, formatAddress, wholeAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Drift } from "../model/drift.ts";
 import { append } from "../model/lists.ts";
-import type { PlanBasis } from "../model/plan.ts";
+import type { Plan, PlanBasis } from "../model/plan.ts";
 import { formatVersion, type Recorded, type RecordedOperation } from "../model/recorded.ts";
 import { canonicalJson, digestOf } from "./digest.ts";
 
@@ -45,11 +45,13 @@ function digestsOf(addresses: readonly string[], recorded: Recorded): ReadonlyMa
 
 /** Makes the test whether only the plan has changed what a basis is about. `runIds` are of the runs of the plan. */
 export function makeFreshTest(
-  planId: string,
+  { plan_id: planId, base }: Pick<Plan, "plan_id" | "base">,
   recorded: Recorded,
-  { runIds, addresses }: { readonly runIds: ReadonlySet<string>; readonly addresses: readonly string[] },
+  runIds: ReadonlySet<string>,
 ): (basis: PlanBasis) => boolean {
   const { versions, inDoubt } = recorded;
+  const addresses = base.resources.map(({ address }) => address);
+  // What its own runs have changed since is known by the versions alone.
   const digests = runIds.size === 0 ? digestsOf(addresses, recorded) : undefined;
   const doubts = doubtsByResource(inDoubt.filter(({ runId }) => !runIds.has(runId)));
   return ({ address, version, recorded: digest, in_doubt: known = [] }) => {

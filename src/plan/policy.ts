@@ -1,6 +1,6 @@
 import { stages } from "../model/action.ts";
-import type { Change } from "../model/change.ts";
-import { draftOf, isDeletion, isProtectChange, leftInDoubt, stagesOf } from "../model/change.ts";
+import type { Change, InDoubtChange } from "../model/change.ts";
+import { draftOf, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
@@ -67,7 +67,7 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
   const deletes = plan.changes.filter(
     (change) => change.action === "delete" && removed.has(`drafts/${draftOf(change)}`),
   );
-  const copies = formerCopies(plan.changes, new Set(forgotten));
+  const copies = formerCopies(plan.changes, forgotten);
   const excluded = [...deletes, ...forgotten, ...copies];
   if (excluded.length === 0) return { plan, excluded: {} };
   const leaving = new Set<Change>(excluded);
@@ -102,13 +102,23 @@ export function narrowPlan(plan: Plan, changes: readonly Change[], further: read
   const endless = new Set(waitingDrafts(plan).filter(isEndless));
   const kept = plan.diagnostics.filter((diagnostic) => !endless.has(diagnostic));
   const remaining = new Set(changes);
-  const left = plan.changes.flatMap((change) => (remaining.has(change) ? [change] : leftInDoubt(change)));
+  const left = plan.changes.flatMap((change): readonly Change[] =>
+    remaining.has(change) ? [change] : leftInDoubt(change),
+  );
   const { plan_id: _of, ...rest } = {
     ...withChanges(plan, left),
     diagnostics: sortDiagnostics([...kept, ...further]),
   };
   const { format_version, ...others } = rest;
   return { format_version, plan_id: digestOf(rest), ...others };
+}
+
+/** The doubt that a change would have settled: left out, it is for a person to settle. */
+function leftInDoubt({ doubt, confirmed: _, ...change }: Change): readonly InDoubtChange[] {
+  if (doubt === undefined) return [];
+  return [
+    { ...change, action: "in_doubt", reason: "outcome_unknown", before: doubt, after: null, attributes: [] },
+  ];
 }
 
 /** The plan with only some of its changes, under the same `plan_id`; summary, estimate and removed drafts cover these. */
@@ -167,15 +177,13 @@ export function excludeDependents(
       unpublished.has(change.after.draft_id),
   );
   const forgotten = [...refused].filter(({ action }) => action === "forget");
-  const copies = formerCopies(changes, new Set(forgotten)).filter(
-    (change) => !refused.has(change) && !orphans.includes(change),
-  );
-  return [...waiting, ...orphans, ...copies];
+  const copies = formerCopies(changes, forgotten).filter((change) => !refused.has(change));
+  return [...new Set([...waiting, ...orphans, ...copies])];
 }
 
 /** Copies that may exist already, under the names of copies that are not forgotten. */
-function formerCopies(changes: readonly Change[], forgotten: ReadonlySet<Change>): readonly Change[] {
-  const names = new Set([...forgotten].map(({ address }) => address));
+function formerCopies(changes: readonly Change[], forgotten: readonly Change[]): readonly Change[] {
+  const names = new Set(forgotten.map(({ address }) => address));
   return changes.filter((change) => change.action === "duplicate" && names.has(change.former ?? ""));
 }
 

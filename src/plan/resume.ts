@@ -53,8 +53,7 @@ export type Resumption =
  */
 export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory): Resumption {
   const { runIds } = history;
-  const addresses = plan.base.resources.map(({ address }) => address);
-  const isFresh = makeFreshTest(plan.plan_id, recorded, { runIds, addresses });
+  const isFresh = makeFreshTest(plan, recorded, runIds);
   const restOf = new RestOfPlan(plan, recorded, history);
   const groups = new Map<string, Change[]>();
   for (const change of plan.changes) append(groups, wholeAddress(change.address), change);

@@ -31,15 +31,13 @@ export function selectTargets(
   );
   const mayBeCopy = (change: Change) =>
     isRenamed && change.action === "in_doubt" && parseAddress(change.address)?.type === "duplicate";
-  const isCopied = (change: Change) => change.action === "duplicate" && isChosen(change.address);
+  // A copy under a new name needs the consent to forget the old one.
   const formers = new Set(
-    all.changes.flatMap((each) => (isCopied(each) && "former" in each ? [each.former] : [])),
+    all.changes.map((each) => each.action === "duplicate" && isChosen(each.address) && each.former),
   );
-  const isFormer = (change: Change) => change.action === "forget" && formers.has(change.address);
-  const isTaken = [protects, isDue, mayBeCopy, isFormer];
-  const changes = all.changes.filter(
-    (change) => isChosen(change.address) || isTaken.some((holds) => holds(change)),
-  );
+  const isChosenToo = (change: Change) =>
+    protects(change) || isDue(change) || mayBeCopy(change) || formers.has(change.address);
+  const changes = all.changes.filter((change) => isChosen(change.address) || isChosenToo(change));
   const unchanged = all.unchanged.filter(isChosen);
   const unmanaged = (all.unmanaged ?? []).filter(isChosen);
   const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged, ...unmanaged];

@@ -26,14 +26,12 @@ export interface AdoptInput {
 export function adoptionEffects({ observations, desired, recorded }: AdoptInput): readonly LedgerEffect[] {
   const attachments = attachmentsByAddress(desired);
   const files = indexFiles(recorded);
+  const digests = new Map(recorded.uploads.map(({ fileId, sha256 }) => [fileId, sha256]));
   const effectsOf = (observation: Observation): readonly LedgerEffect[] => {
     if (observation.read.type !== "present") return [];
     switch (observation.type) {
       case "attachment":
-        return adoptFile(observation, attachments.get(observation.address), {
-          files,
-          uploads: recorded.uploads,
-        });
+        return adoptFile(observation, attachments.get(observation.address), { files, digests });
       case "product":
         return adoptProduct(observation, desired, recorded);
       case "uploads":
@@ -63,17 +61,22 @@ function maybePublished(
   return [...found.values()];
 }
 
+interface Known {
+  readonly files: FileIndex;
+  /** Of what was uploaded, by file id. */
+  readonly digests: ReadonlyMap<number | undefined, string | undefined>;
+}
+
 function adoptFile(
   { address, target, at, read }: Extract<Observation, { type: "attachment" }>,
   attachment: DesiredAttachment | undefined,
-  { files: { records, doubts }, uploads }: { readonly files: FileIndex } & Pick<Recorded, "uploads">,
+  { files: { records, doubts }, digests }: Known,
 ): LedgerEffect[] {
   const returned = read.type === "present" ? read.value : {};
   const resource = fileResource(target);
   const known = records.get(resource);
   const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
-  const upload = uploads.find(({ fileId }) => fileId === target.fileId);
-  const uploaded = known?.sha256 ?? attaching[0]?.intent.sha256 ?? upload?.sha256;
+  const uploaded = known?.sha256 ?? attaching[0]?.intent.sha256 ?? digests.get(target.fileId);
   // The local file may have changed since. Of a file that draftsync did not upload, only the entry says what it contains.
   const sha256 = uploaded ?? attachment?.content?.sha256;
   const [replaces] = attaching.flatMap(({ intent }) => intent.replaces ?? []);

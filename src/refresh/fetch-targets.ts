@@ -30,7 +30,7 @@ export const neverMade: ReadonlySet<string> = new Set(["call-budget-exhausted", 
 
 /** Fetches targets in order until the budget is used up. Never throws for a failure of the service or the network. */
 export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchTargetsResult> {
-  const { targets, maxCalls, concurrency, clock } = options;
+  const { targets, maxCalls, concurrency } = options;
   const halt = new AbortController();
   const signal = AbortSignal.any([options.signal, halt.signal]);
   let left = maxCalls;
@@ -49,18 +49,14 @@ export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchT
     targets.map((target) =>
       limit(async () => {
         if (left <= 0 || signal.aborted) return;
-        // An answer may be about the time before the call waited, for a retry or on its way.
-        const at = clock.now();
-        const { observation, attempts, failure } = await fetchTarget(target, options.reader, {
-          signal,
-          budget,
-        });
+        const call = fetchTarget(target, options, { signal, budget });
+        const { observation, attempts, failure } = await call;
         calls += attempts;
         if (failure?.stops === "run" && !neverMade.has(failure.code)) {
           stopped ??= failure;
           halt.abort();
         }
-        if (observation !== undefined) observations.push(observation(at));
+        if (observation !== undefined) observations.push(observation);
       }),
     ),
   );
@@ -69,30 +65,32 @@ export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchT
 
 interface FetchedTarget {
   /** Absent when no request was sent. */
-  readonly observation?: (at: number) => Observation;
+  readonly observation?: Observation;
   readonly attempts: number;
   readonly failure?: CallFailure;
 }
 
 async function fetchTarget(
   target: RefreshTarget,
-  reader: ServiceReader,
+  { reader, clock }: Pick<FetchTargetsOptions, "reader" | "clock">,
   options: ReadOptions,
 ): Promise<FetchedTarget> {
+  // An answer may be about the time before the call waited, for a retry or on its way.
+  const at = clock.now();
   switch (target.type) {
     case "attachment": {
       const result = await reader.probe(target.target, options);
-      return fetched(result, "not-attached", (read, at) => ({ ...target, at, read }));
+      return fetched(result, "not-attached", (read) => ({ ...target, at, read }));
     }
     case "product": {
       const { productId } = target;
       const product = { productId, draftId: draftIdOf(target.address) };
       const result = await reader.fetchProduct(product, options);
-      return fetched(result, "gone", (read, at) => ({ ...target, at, read }));
+      return fetched(result, "gone", (read) => ({ ...target, at, read }));
     }
     case "uploads": {
       const result = await reader.fetchUploads(target.uploadIds, options);
-      return fetched(result, undefined, (read, at) => ({ ...target, at, read }));
+      return fetched(result, undefined, (read) => ({ ...target, at, read }));
     }
   }
 }
@@ -101,15 +99,15 @@ async function fetchTarget(
 function fetched<T>(
   result: CallResult<T>,
   absence: string | undefined,
-  make: (read: ReadResult<T>, at: number) => Observation,
+  make: (read: ReadResult<T>) => Observation,
 ): FetchedTarget {
   const { attempts } = result;
   if (result.outcome === "done") {
     const read: ReadResult<T> = { type: "present", value: result.value };
-    return { attempts, observation: (at) => make(read, at) };
+    return { attempts, observation: make(read) };
   }
   const { failure } = result;
   if (neverMade.has(failure.code)) return { attempts, failure };
   const read: ReadResult<T> = failure.code === absence ? { type: "absent" } : { type: "unreadable", failure };
-  return { attempts, failure, observation: (at) => make(read, at) };
+  return { attempts, failure, observation: make(read) };
 }

@@ -9,6 +9,7 @@ import {
   targetOf,
 } from "../../model/recorded.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
+import { leftToSettle } from "../../model/unsettled.ts";
 import { doubtsToSettle } from "../../plan/doubts.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
 import { formatSeconds } from "../../report/quantities.ts";
@@ -107,12 +108,10 @@ function addressIn(given: string, doubts: ReturnType<typeof doubtsToSettle>, rec
   const named = isFile(address) ? open.filter(isFile) : open;
   const [first = address, ...others] = named;
   if (named.length === 0 || (others.length === 0 && !isFile(first))) return first;
+  const calls = named.slice(0, 5).map((each) => `${each} (${doubts.get(each)?.[0]?.method})`);
   throw new CliError(`${given} does not say which call is meant; nothing was settled`, {
     code: "resolution-needed",
-    hint: `In doubt: ${named
-      .slice(0, 5)
-      .map((each) => `${each} (${doubts.get(each)?.[0]?.method})`)
-      .join(", ")}. Settle one at a time.`,
+    hint: `In doubt: ${calls.join(", ")}. Settle one at a time.`,
   });
 }
 
@@ -121,13 +120,12 @@ async function assertSettled(
   operations: readonly RecordedOperation[],
   { config, ledger }: Workspace,
 ): Promise<void> {
-  const settleMs = config.service.profile.settle_delay;
   const now = systemClock.now();
-  const lostAt = Math.max(...operations.map(({ startedAt, finishedAt }) => finishedAt ?? startedAt));
+  const isAhead = operations.some(({ startedAt, finishedAt = startedAt }) => finishedAt > now);
   // One of the two clocks is wrong.
-  if (lostAt > now) await (await ledger()).redate(operations.map(({ id }) => id));
-  const leftMs = Math.min(lostAt, now) + settleMs - now;
-  if (leftMs <= 0) return;
+  if (isAhead) await (await ledger()).redate(operations.map(({ id }) => id));
+  const leftMs = leftToSettle(operations, { now, settleDelayMs: config.service.profile.settle_delay });
+  if (leftMs === 0) return;
   throw new CliError(
     `the call may still take effect within ${formatSeconds(Math.ceil(leftMs / 1000))}; nothing was settled`,
     {

@@ -117,7 +117,8 @@ export type FileContent = string | Uint8Array;
 
 /**
  * Writes files below a folder, all of them or none: when one cannot be written, those before it stay unchanged, and
- * folders that were made for them are gone. Returns a function that undoes it, but for what was changed since. Throws {@link CliError} `not-written`.
+ * folders that were made for them are gone. Returns a function that undoes it, except for what was changed since. Throws
+ * {@link CliError} `not-written`.
  */
 export async function writeAll(
   root: string,

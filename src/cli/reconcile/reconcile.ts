@@ -206,8 +206,8 @@ async function standbyEnd({
   if (plan.changes.length > 0) return undefined;
   tally.plan(plan);
   if (waits !== undefined) return { status: waits, exitCode: exitCode.refused, excluded };
-  const isComplete = Object.keys(excluded).length === 0;
-  return { status: isComplete ? "standby" : "excluded", exitCode: exitCode.done, excluded };
+  const status = statusOf(exitCode.done, excluded);
+  return { status: status === "ok" ? "standby" : status, exitCode: exitCode.done, excluded };
 }
 
 /** Checks the service within its budget, and plans; confirmations are in the ledger then. */

@@ -3,9 +3,11 @@ import { newRunId } from "../../apply/context.ts";
 import { formatAddress } from "../../model/address.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import { systemClock } from "../../model/ports.ts";
-import { fileResourceOf, type Recorded } from "../../model/recorded.ts";
+import type { Recorded } from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
+import { leftToSettle } from "../../model/unsettled.ts";
 import { wait } from "../../model/wait.ts";
+import { doubtsToSettle } from "../../plan/doubts.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { adoptionEffects } from "../../refresh/adopt.ts";
@@ -132,17 +134,17 @@ async function importLocked(
 async function waitForLostCalls(
   { cli, config }: Workspace,
   { targets }: ImportTargets,
-  { inDoubt }: Recorded,
+  recorded: Recorded,
 ): Promise<void> {
-  const files = new Set(
-    targets.flatMap((each) => (each.type === "attachment" ? [fileResource(each.target)] : [])),
+  const doubts = doubtsToSettle(recorded);
+  const lost = targets.flatMap((each) =>
+    each.type === "attachment" ? (doubts.get(fileResource(each.target)) ?? []) : [],
   );
-  const now = systemClock.now();
-  const lostAt = inDoubt
-    .filter((operation) => files.has(fileResourceOf(operation) ?? ""))
-    .map(({ startedAt, finishedAt = startedAt }) => Math.min(finishedAt, now));
-  const ms = Math.max(...lostAt) + config.service.profile.settle_delay - now;
-  if (!(ms > 0)) return;
+  const ms = leftToSettle(lost, {
+    now: systemClock.now(),
+    settleDelayMs: config.service.profile.settle_delay,
+  });
+  if (ms === 0) return;
   const left = formatSeconds(Math.ceil(ms / 1000));
   cli.terminal.err(`Waiting ${left} until what is in doubt can no longer take effect.\n`);
   await wait(ms, cli.signal);
