@@ -97,6 +97,22 @@ export async function finishOperation(
 }
 
 /**
+ * What was sent and has no outcome was lost at that time, at the latest: its process has ended, or runs at another ledger. The
+ * outcome may still be recorded, from a recovery log.
+ */
+export async function loseOpenCalls(queries: LedgerQueries, at: number): Promise<void> {
+  await queries
+    .updateTable("operations")
+    .set({
+      outcome: "unknown",
+      finished_at: sql`case when started_at > ${at} then started_at else ${at} end`,
+    })
+    .where("outcome", "is", null)
+    .where("settled_at", "is", null)
+    .execute();
+}
+
+/**
  * Settles what an operation that is done proves: updates and detaches in doubt of the same files, and uploads in doubt at the
  * same address. Files are compared by path, because the address of a file may change between two runs.
  */

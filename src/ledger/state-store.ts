@@ -259,7 +259,9 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
    * ledger holds anything, and with `ledger-conflict` when the export contradicts itself.
    */
   import(exported: LedgerExport): Promise<void> {
-    return this.#write(notShown, (queries) => importLedger(queries, exported, this.location));
+    const { location } = this;
+    const now = this.#clock.now();
+    return this.#write(notShown, (queries) => importLedger(queries, exported, { location, now }));
   }
 
   async close(): Promise<void> {

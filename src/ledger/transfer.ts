@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { checkAddress } from "./effects.ts";
 import { withDetail } from "./history.ts";
+import { loseOpenCalls } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { insertRecords, readRecords } from "./records.ts";
@@ -68,7 +69,7 @@ export async function exportLedger(
 export async function importLedger(
   queries: LedgerQueries,
   exported: LedgerExport,
-  location: string,
+  { location, now }: { readonly location: string; readonly now: number },
 ): Promise<void> {
   await assertEmpty(queries, location);
   const { lineage, serial, service_origin, workspace, confirmed_at, ...records } = exported;
@@ -82,6 +83,7 @@ export async function importLedger(
   // In the order of `tables`: runs come before their operations.
   for (const [name, table] of Object.entries(tables))
     await insertRecords<z.ZodObject>(queries, table, lists[name] ?? []);
+  await loseOpenCalls(queries, now);
 }
 
 /** The document of an export: the version of the format, then the export with names in `snake_case`. */

@@ -12,6 +12,7 @@ import {
   lockHolderSchema,
 } from "../model/lock.ts";
 import { isSameProcess, type ProcessTable, processSchema } from "../model/process.ts";
+import { loseOpenCalls } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError, LockHeldError, nameHolder } from "./ledger-error.ts";
 import { parseRow } from "./records.ts";
@@ -246,22 +247,6 @@ async function free(queries: LedgerQueries, id: string): Promise<boolean> {
   const values = { lock_id: null, holder: null, acquired_at: null, expires_at: null, lease_until: null };
   const rows = queries.updateTable("leases").set(values).where("lock_id", "=", id);
   return (await rows.executeTakeFirst()).numUpdatedRows > 0n;
-}
-
-/**
- * What the former holder sent and recorded no outcome of was lost then, at the latest. It may still record one, from its
- * recovery log.
- */
-async function loseOpenCalls(queries: LedgerQueries, at: number): Promise<void> {
-  await queries
-    .updateTable("operations")
-    .set({
-      outcome: "unknown",
-      finished_at: sql`case when started_at > ${at} then started_at else ${at} end`,
-    })
-    .where("outcome", "is", null)
-    .where("settled_at", "is", null)
-    .execute();
 }
 
 /** When the holder of a lock can last have run: it renews the lease with every heartbeat. */
