@@ -15,8 +15,14 @@ import {
 import type { StoredOperation } from "../model/history.ts";
 import { append } from "../model/lists.ts";
 import type { Plan } from "../model/plan.ts";
-import { publicationsInForce, type Recorded, type RecordedOperation } from "../model/recorded.ts";
-import { fileResource } from "../model/resource.ts";
+import {
+  publicationsInForce,
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+} from "../model/recorded.ts";
+import { changedAttributes, fileResource } from "../model/resource.ts";
+import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sortDiagnostics } from "./differences.ts";
 import { inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
 import { namesOfPlan } from "./names.ts";
@@ -97,8 +103,9 @@ class RestOfPlan {
   readonly #runIds: ReadonlySet<string>;
   readonly #done: ReadonlyMap<string, readonly StoredOperation[]>;
   readonly #doubts: ReadonlyMap<string, readonly RecordedOperation[]>;
-  /** Addresses of records by their files. */
-  readonly #addresses: ReadonlyMap<string, string>;
+  readonly #repeatable: ReadonlyMap<string, readonly RecordedOperation[]>;
+  /** By their files. */
+  readonly #records: ReadonlyMap<string, RecordedAttachment>;
 
   constructor(plan: Plan, recorded: Recorded, { operations, runIds }: PlanHistory) {
     this.#plan = plan;
@@ -106,7 +113,8 @@ class RestOfPlan {
     this.#runIds = runIds;
     this.#done = groupByAddress(operations.filter(tookEffect));
     this.#doubts = groupByAddress(recorded.inDoubt.filter(({ runId }) => runIds.has(runId)));
-    this.#addresses = new Map(recorded.attachments.map((record) => [fileResource(record), record.address]));
+    this.#repeatable = repeatableDoubts(recorded);
+    this.#records = new Map(recorded.attachments.map((record) => [fileResource(record), record]));
   }
 
   of(change: Change): Rest {
@@ -120,7 +128,7 @@ class RestOfPlan {
       case "delete":
         return this.#hasOldFile(change) ? [change] : [];
       case "adopt":
-        return this.#addresses.get(fileOf(change, change.before)) === change.address ? [] : [change];
+        return this.#records.get(fileOf(change, change.before))?.address === change.address ? [] : [change];
       case "in_doubt":
         return this.#ofDoubt(change, doubt);
       case "publish":
@@ -147,26 +155,39 @@ class RestOfPlan {
     return this.#recorded.duplicates.some(({ name }) => address === `duplicates/${name}`);
   }
 
-  /** Stale when the service no longer had the file in an earlier run. The first run may find it by the plan's drift. */
+  /**
+   * Stale when the service no longer had the file in an earlier run. The first run may find it by the plan's drift. A change may
+   * take two calls, so it is made once all of its values are recorded.
+   */
   #ofUpdate(change: UpdateChange | ProtectChange): Rest {
     if (isProtectChange(change)) return this.#isInEffect(change) ? [] : [change];
-    if (this.#wasMade(change)) return [];
-    const isRecorded = this.#addresses.has(fileOf(change, change.before));
-    return isRecorded || this.#runIds.size === 0 ? [change] : "stale";
+    const file = fileOf(change, change.before);
+    const record = this.#records.get(file);
+    if (!this.#wasMade(change)) return record !== undefined || this.#runIds.size === 0 ? [change] : "stale";
+    if (record === undefined) return "stale";
+    const known = withoutDoubtful(record, this.#repeatable.get(file));
+    const left = changedAttributes(record.kind, known, change.after);
+    return left.length === 0 ? [] : [{ ...change, attributes: left }];
   }
 
   /** Another entry of the plan may have taken the old file over. */
   #hasOldFile(change: DeleteChange | ReplaceChange): boolean {
     const file = fileOf(change, change.before);
-    const address = this.#addresses.get(file);
+    const address = this.#records.get(file)?.address;
     return address === file || address === (change.before.address ?? change.address);
   }
 
   #ofFile(change: CreateChange | ReplaceChange, doubt: RecordedOperation | undefined): Rest {
-    if (this.#wasMade(change)) return this.#detachment(change);
+    const { file_id: oldFile } = change.before ?? {};
+    const old = oldFile === undefined ? undefined : this.#records.get(fileOf(change, { file_id: oldFile }));
+    if (this.#wasMade(change)) {
+      // The upload gave the old file again: what is recorded at the address is the new file.
+      return old?.address === change.address ? [] : this.#detachment(change);
+    }
     if (doubt !== undefined) {
       const sent = Object.keys(doubt.intent.attributes ?? {});
-      return [inDoubtChange(doubt, sentState(doubt), sent), ...this.#detachment(change)];
+      const isSame = doubt.intent.fileId === oldFile;
+      return [inDoubtChange(doubt, sentState(doubt), sent), ...(isSame ? [] : this.#detachment(change))];
     }
     return [change.action === "replace" && !this.#hasOldFile(change) ? creationOf(change) : change];
   }

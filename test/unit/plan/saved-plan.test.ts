@@ -3,6 +3,7 @@ import type { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Observation, Observed, ReadResult } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
+import { resumePlan } from "../../../src/plan/resume.ts";
 import { assertFresh, formatPlanFile, parsePlanFile, sourcesOf } from "../../../src/plan/saved-plan.ts";
 import { detectDrift } from "../../../src/refresh/detect-drift.ts";
 import {
@@ -227,5 +228,44 @@ describe("a saved plan", () => {
       { source: "n", sha256: "moved", isUploaded: true },
       { source: "r", sha256: "new", isUploaded: false },
     ]);
+  });
+});
+
+describe("what is left of a plan that was applied in part", () => {
+  const source = "drafts/1/product_files/source:r";
+  const rest = (
+    of: { readonly desired: Attributes; readonly before: Attributes; readonly after: Attributes },
+    kind: "update" | "attach",
+  ) => {
+    const isUpdate = kind === "update";
+    const attachment = isUpdate ? wantedFile(1, 2, of.desired) : wantedSource(1, "r", "new", of.desired);
+    const place = isUpdate ? {} : { address: source, sha256: "old" };
+    const made = planOf(
+      desiredWith({ drafts: [draftWith(1, { attachments: [attachment] })] }),
+      recordedWith({ attachments: [recordedFile(1, 2, { ...place, attributes: of.before })] }),
+    );
+    const [{ address } = { address: "" }] = made.changes;
+    const { finishedAt: _, ...call } = doubt({ address, kind, id: "done" });
+    const resumed = resumePlan(
+      made,
+      recordedWith({ attachments: [recordedFile(1, 2, { ...place, attributes: of.after })] }),
+      { runIds: new Set(["run"]), operations: [{ ...call, finishedAt: 1, outcome: "done", attempts: 1 }] },
+    );
+    return resumed.type === "fresh" ? resumed.plan.changes : resumed.type;
+  };
+
+  test.each([
+    ["was not sent, because the second of its calls failed", "obj", ["file_format"]],
+    ["is recorded", "fbx", undefined],
+  ])("is an update of the value that %s", (_, format, attributes) => {
+    const desired = { renderer: "b", file_format: "fbx" };
+    const before = { renderer: "a", file_format: "fbx" };
+    expect(rest({ desired, before, after: { renderer: "b", file_format: format } }, "update")).toEqual(
+      attributes === undefined ? [] : [expect.objectContaining({ action: "update", attributes })],
+    );
+  });
+
+  test("is no delete of the old file when the upload gave that again", () => {
+    expect(rest({ desired: {}, before: {}, after: {} }, "attach")).toEqual([]);
   });
 });
