@@ -46,7 +46,9 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       continue;
     }
     const attributes = ["product"];
-    const last = left.find((copy) => isSameProduct(copy, duplicate.product));
+    const last = left.find(
+      (copy) => isSameProduct(copy, duplicate.product) || copy.sourceProductId === after.product_id,
+    );
     const former = last === undefined ? {} : { former: `duplicates/${last.name}` };
     changes.push({
       address,

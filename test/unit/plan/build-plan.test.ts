@@ -47,6 +47,22 @@ describe("duplicates", () => {
     expect(renamed(product, 8)).toEqual(["in_doubt", "duplicate"]);
     expect(renamed(product, 5, "winter")).toEqual(["in_doubt"]);
   });
+  test.each([
+    { from: { by: "draft", draftId: 1 }, product: { by: "product_id", productId: 5 } },
+    { from: { by: "product_id", productId: 5 }, product: { by: "draft", draftId: 1 } },
+  ] as const)(
+    "names the former copy when the entry was renamed and names its product by $product.by",
+    (renamed) => {
+      const provenance = { by: "post", at: 0 } as const;
+      const copy = { name: "old", from: renamed.from, sourceProductId: 5, productId: 6, provenance };
+      const publication = { draftId: 1, revision: 1, productId: 5, provenance };
+      const recorded = recordedWith({ duplicates: [copy], publications: [publication] });
+      expect(planOf(wish(renamed.product), recorded).changes).toMatchObject([
+        { action: "forget" },
+        { action: "duplicate", former: "duplicates/old" },
+      ]);
+    },
+  );
   test("makes no copy while a call in doubt may have made it under a name that now has a different product", () => {
     const intent = { name: "old", productId: 5 };
     const copy = doubt({ kind: "duplicate", address: "duplicates/old", intent });
