@@ -35,8 +35,11 @@ export interface RunBudgetOptions {
 
 /** The budget of one operation: its first call starts within the limits of the run, and its other calls always may. */
 export interface OperationBudget extends CallBudget {
-  /** What the operation did is unknown: the calls that find out have the time that they take. */
-  settles(): void;
+  /**
+   * What the operation did is unknown: the calls that find out have the time that they take, and the first of them counts from now
+   * on. False when it can no longer start.
+   */
+  settles(): boolean;
 }
 
 /** The longest timer that Node has, milliseconds. */
@@ -77,21 +80,23 @@ export class RunBudget implements CallBudget {
     let minimum = 1;
     let isSettling = false;
     const timeUp = this.signal;
+    const first = () => {
+      minimum = minimumOf();
+      return this.#start(minimum);
+    };
     return {
       get signal() {
         return isSettling ? undefined : timeUp;
       },
       take: () => {
-        if (taken === 0) {
-          minimum = minimumOf();
-          if (!this.#start(minimum)) return false;
-        }
+        if (taken === 0 && !isSettling && !first()) return false;
         taken += 1;
         if (taken > minimum) this.#granted += 1;
         return true;
       },
       settles: () => {
-        isSettling = true;
+        isSettling ||= taken > 0 || first();
+        return isSettling;
       },
     };
   }
