@@ -49,7 +49,7 @@ export async function runOperation<T>(
 ): Promise<OperationEnd<T>> {
   const { ledger, runId } = context;
   const { address, kind, intent, budget } = request;
-  const id = newOperationId();
+  let id = newOperationId();
   let begun: NewOperation | undefined;
   let isRefused = false;
   const result = await request.call({
@@ -57,6 +57,8 @@ export async function runOperation<T>(
     signal: request.signal ?? context.signal,
     budget,
     beforeSend: async ({ method, path }) => {
+      // Ids begin with the time, and a call may have waited hours for the rate limit.
+      if (begun === undefined) id = newOperationId();
       const operation = { id, runId, address, kind, method, path, intent };
       if (begun === undefined) await ledger.begin(operation);
       else {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { newOperationId } from "../../../src/apply/context.ts";
 import { OutcomesNotRecordedError, runOperation } from "../../../src/apply/operation.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
@@ -39,7 +39,11 @@ afterEach(() => ledger.close());
 
 const request = { method: "POST", path: "/api/drafts/7/product_files" };
 
-const run = <T>(result: CallResult<T>, sent: ((options: WriteOptions) => Promise<void>) | boolean = true) =>
+const run = <T>(
+  result: CallResult<T>,
+  sent: ((options: WriteOptions) => Promise<void>) | boolean = true,
+  beforehand: () => void = () => {},
+) =>
   runOperation(
     {
       ledger,
@@ -53,6 +57,7 @@ const run = <T>(result: CallResult<T>, sent: ((options: WriteOptions) => Promise
       kind: "attach",
       intent: { draftId: 7, fileKind: "product_files", fileId: 1 },
       call: async (options) => {
+        beforehand();
         if (sent !== false) await options.beforeSend(request);
         if (typeof sent === "function") await sent(options);
         return result;
@@ -179,5 +184,19 @@ test("makes unique operation ids: UUIDs of version 7 that begin with the time", 
     const at = Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
     expect(at).toBeGreaterThanOrEqual(before);
     expect(at).toBeLessThanOrEqual(Date.now());
+  }
+});
+
+test("an id begins with the time at which the call is sent, however long it has waited for that", async () => {
+  const late = Date.now() + 7_200_000;
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    const lost = { outcome: "unknown", attempts: 1, failure: lostResponse } as const;
+    const result = await run(lost, true, () => vi.setSystemTime(late));
+    expect((await ledger.lostWrites(late - 1_000)).map(({ id }) => id)).toEqual([
+      result.outcome === "done" ? "" : result.operationId,
+    ]);
+  } finally {
+    vi.useRealTimers();
   }
 });
