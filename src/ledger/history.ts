@@ -78,6 +78,21 @@ export async function readInDoubt(queries: LedgerQueries, location: string): Pro
   });
 }
 
+/** Part of a transaction: `Ledger.refusedDrafts`. */
+export async function readRefusedDrafts(
+  queries: LedgerQueries,
+  location: string,
+): Promise<ReadonlySet<number>> {
+  const latest = queries.selectFrom("operations").select("run_id").orderBy("id", "desc").limit(1);
+  const rows = await queries
+    .selectFrom("operations")
+    .selectAll()
+    .where("run_id", "=", latest)
+    .where("outcome", "=", "rejected")
+    .execute();
+  return new Set(recordsOf(tables.operations, rows, location).flatMap(({ intent }) => intent.draftId ?? []));
+}
+
 /** Runs by start, then id. */
 export async function readRuns(
   queries: LedgerQueries,

@@ -43,6 +43,11 @@ export interface LedgerDatabase {
    * open runs on one machine.
    */
   monotonicClock?(): number;
+  /**
+   * Moves what is committed into the file at the location, which is what people copy and keep. As far as readers allow, and never
+   * rejects. Present where commits go to another file first.
+   */
+  checkpoint?(): Promise<void>;
   /** Whether there is a ledger; when there is none, it may be made. Rejects when there is something else. */
   hasLedger(queries: LedgerQueries): Promise<boolean>;
   /** Makes what the tables are to lie in. Only inside an exclusive transaction, before the first migration. */

@@ -28,6 +28,7 @@ import {
   readInDoubt,
   readLostWrites,
   readOperations,
+  readRefusedDrafts,
   readRuns,
 } from "./history.ts";
 import {
@@ -123,6 +124,10 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => readInDoubt(queries, this.location));
   }
 
+  refusedDrafts(): Promise<ReadonlySet<number>> {
+    return this.#read((queries) => readRefusedDrafts(queries, this.location));
+  }
+
   lostWrites(since: number): Promise<StoredOperation[]> {
     return this.#read((queries) => readLostWrites(queries, this.location, since));
   }
@@ -175,9 +180,12 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#write(notShown, (queries) => finishRun(queries, runId, ended));
   }
 
-  begin(operation: NewOperation): Promise<void> {
+  async begin(operation: NewOperation): Promise<void> {
     const at = this.#clock.now();
-    return this.#write(shown, (queries) => beginOperation(queries, operation, at));
+    await this.#write(shown, (queries) => beginOperation(queries, operation, at));
+    // After a kill, a copy of the ledger's file alone must not publish again.
+    const isFinal = operation.kind === "publish" || operation.kind === "duplicate";
+    if (isFinal) await this.#database.checkpoint?.();
   }
 
   resend(operationId: string): Promise<void> {

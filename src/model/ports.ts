@@ -188,6 +188,8 @@ export interface Ledger {
   load(): Promise<Recorded>;
   /** The operations in doubt, without the rest of {@link Ledger.load}. */
   inDoubt(): Promise<readonly RecordedOperation[]>;
+  /** The drafts of which a call was refused in the latest run that sent any. */
+  refusedDrafts(): Promise<ReadonlySet<number>>;
   /**
    * Publishes, and calls about files, that ended after `since` (epoch milliseconds), or have no outcome, and of which at least one request may
    * have been lost: those of unknown outcome, and those that took several requests.

@@ -161,3 +161,29 @@ test("a limit too small for the next operation exits with 1 and names a limit th
   );
   expect(await apply("--max-calls", "2")).toMatchObject({ code: 0 });
 });
+
+test("a draft whose calls are refused in every run does not use up --max-calls for ever", async () => {
+  await folder.write({ "manifests/a.yaml": `${draft(1, 4)}---\n${draft(2, 2)}` });
+  const refusal = (status: number) => {
+    const headers = { "content-type": "application/vnd.api+json" };
+    return { type: "answer", status, body: `{"errors":[{"status":"${status}"}]}`, headers } as const;
+  };
+  proxy.choose = ({ method, path }) =>
+    path.startsWith("/api/drafts/1/") ? refusal(method === "POST" ? 422 : 404) : undefined;
+  for (let runs = 0; runs < 2; runs += 1) expect((await apply("--max-calls", "4")).code).toBe(3);
+  expect(sandbox.state().attachments).toMatchObject([{ draftId: 2 }, { draftId: 2 }]);
+});
+
+test("a lost attachment is settled although --until is shorter than settle_delay", async () => {
+  const { "draftsync.yaml": text } = config();
+  await folder.write({
+    "draftsync.yaml": text.replace("settle_delay: 1ms", "settle_delay: 2s"),
+    "manifests/a.yaml": publishedDraft(1),
+  });
+  proxy.choose = ({ path }) => (path.startsWith("/api/drafts/1/") ? { type: "lost" } : undefined);
+  expect((await apply("--until", "3s")).code).toBe(4);
+  proxy.choose = () => undefined;
+  const codes: number[] = [];
+  for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "1s")).code);
+  expect(codes).toEqual([7, 0]);
+});

@@ -141,6 +141,11 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     return Number(process.hrtime.bigint() / 1_000_000n);
   }
 
+  async checkpoint(): Promise<void> {
+    // The -wal file is as durable; a later checkpoint moves it.
+    await sql`pragma wal_checkpoint(passive)`.execute(this.#queries).catch(() => {});
+  }
+
   async hasLedger(queries: LedgerQueries): Promise<boolean> {
     const found = sql`select 1 from sqlite_schema where type = 'table' and name = 'schema_migrations'`;
     return (await found.execute(queries)).rows.length > 0;

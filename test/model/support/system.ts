@@ -267,6 +267,7 @@ export class System {
     return {
       load: () => store.load(),
       inDoubt: () => store.inDoubt(),
+      refusedDrafts: () => store.refusedDrafts(),
       lostWrites: (since) => store.lostWrites(since),
       assertOwner: (owner) => store.assertOwner(owner),
       bind: (owner) => store.bind(owner),

@@ -60,6 +60,19 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await lost(Date.now() + 60_000)).toEqual([ids[3]]);
     });
 
+    test("finds the drafts that the latest run could not change", async () => {
+      const { ledger } = await make();
+      for (const [id, outcome] of [
+        ["a", "rejected"],
+        ["b", "done"],
+      ] as const) {
+        await ledger.startRun({ ...sampleRun, id });
+        await ledger.begin({ ...attachOperation(`${id}1`), runId: id });
+        await ledger.finish(`${id}1`, { outcome, attempts: 1 }, []);
+        expect([...(await ledger.refusedDrafts())]).toEqual(id === "a" ? [7] : []);
+      }
+    });
+
     test("records the operation that proved another operation's outcome", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);

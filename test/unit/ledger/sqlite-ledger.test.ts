@@ -1,3 +1,4 @@
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
@@ -67,4 +68,14 @@ test("counts rate reservations of an earlier boot for the settle delay and a win
   expect(await after.reserve(request(1))).toMatchObject({ freeInMs: expect.closeTo(80_000, -2) });
   await execute("update rate_reservations set ended_at = ended_at - 80010");
   expect((await after.reserve(request(20))).reserved).toBe(10);
+});
+
+test.each(["publish", "duplicate"] as const)("has a %s in its file before it is sent", async (kind) => {
+  const location = join(freshFolder(), "state.db");
+  const ledger = await openForTest(location);
+  await ledger.startRun(sampleRun);
+  await ledger.begin({ ...attachOperation("op"), kind });
+  const copy = join(freshFolder(), "state.db");
+  copyFileSync(location, copy);
+  expect((await (await openForTest(copy)).load()).inDoubt).toMatchObject([{ id: "op", kind }]);
 });
