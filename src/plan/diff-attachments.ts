@@ -136,7 +136,10 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
   const left = all.filter((each) => !claimed.has(each) && !wanted().has(each.address) && !named().has(each));
   const declared = lazily(() => new Set(desired.drafts.map(({ draftId }) => draftId)));
   const isDeclared = (draftId: number) => declared().has(draftId);
-  const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
+  // The rest of a replacement is made also where the list is left out by now: both files would be published.
+  const isKept = (each: RecordedAttachment) =>
+    isUnmanaged(each) && (each.replacedBy === undefined || index.doubtOf(each) !== undefined);
+  const [kept, removed] = [left.filter(isKept), left.filter((each) => !isKept(each))];
   const unmanaged: string[] = [];
   for (const attachment of kept) {
     const { address } = attachment;
@@ -207,9 +210,10 @@ function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"
   return operation === undefined ? {} : { doubt: inDoubtState(operation) };
 }
 
-/** A new file keeps what is known of the one that it replaces and not managed. */
+/** A new file keeps what is known of the one that it replaces and not managed. An empty text is what a new file has anyway. */
 function withCarried(attachment: DesiredAttachment, known: Attributes): DesiredAttachment {
-  return { ...attachment, attributes: { ...known, ...attachment.attributes } };
+  const carried = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== ""));
+  return { ...attachment, attributes: { ...carried, ...attachment.attributes } };
 }
 
 /** Of a large catalogue nearly everything is: no states are made of it. */

@@ -8,6 +8,7 @@ import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import {
   confirmedState,
   keysOfUploads,
+  type OperationIntent,
   type Provenance,
   type Recorded,
   type RecordedAttachment,
@@ -62,6 +63,9 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     desired: attachmentsByAddress(desired),
     recorded,
     uploadKeys: lazily(() => keysOfUploads(recorded)),
+    replaced: new Set(
+      recorded.inDoubt.flatMap(({ kind, intent }) => (kind === "attach" ? replacedBy(intent) : [])),
+    ),
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
@@ -109,7 +113,14 @@ interface Index extends FileIndex {
   readonly recorded: Recorded;
   /** The keys of recorded uploads, by their ids. */
   readonly uploadKeys: () => ReadonlyMap<string, string>;
+  /** The files that attachments in doubt replace. */
+  readonly replaced: ReadonlySet<string>;
   readonly settleDelayMs: number;
+}
+
+function replacedBy({ draftId, fileKind, replaces }: OperationIntent): string[] {
+  if (draftId === undefined || fileKind === undefined || replaces === undefined) return [];
+  return [fileResource({ draftId, kind: fileKind, fileId: replaces })];
 }
 
 function driftOf(observation: Observation, index: Index): Part {
@@ -186,9 +197,11 @@ function compare(
   { index, returned }: { readonly index: Index; readonly returned: Attributes },
 ): Part {
   const attachment = index.desired.get(record.address) ?? index.desired.get(fileResource(target));
-  // Nothing manages a file that only waits to be detached, as the rest of a replacement.
-  const { attributes: known, provenance, replacedBy } = record;
-  const managed = attachment?.attributes ?? (replacedBy === undefined ? known : {});
+  // Nothing manages a file that only waits to be detached, as the rest of a replacement, or for the doubt about that to be settled.
+  const { attributes: known, provenance } = record;
+  const isReplaced = index.replaced.has(fileResource(target));
+  const declared = isReplaced ? {} : attachment?.attributes;
+  const managed = declared ?? (record.replacedBy === undefined ? known : {});
   const differing = attributeNames[target.kind].filter((name) => {
     const [seen, recorded] = [returned[name], known[name]];
     const isKnown = managed[name] !== undefined && seen !== undefined && recorded !== undefined;

@@ -30,6 +30,16 @@ describe("detach of an interrupted replace", () => {
     expect((await planned()).changes).toEqual([]);
   });
 
+  test("is made before a publish also where the list is left out by now", async () => {
+    await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+    expect((await planned()).changes).toMatchObject([
+      { action: "publish" },
+      { action: "delete", completes_replace: true },
+    ]);
+    expect((await apply()).code).toBe(0);
+    expect([attached().length, sandbox.state().products.length]).toEqual([2, 1]);
+  });
+
   test("is not blocked by protect", async () => {
     await folder.write(manifest("protect: true\n"));
     expect((await apply()).code).toBe(0);

@@ -244,6 +244,13 @@ describe("attachments", () => {
       });
     });
 
+    test("is not kept when the service returned an empty text", () => {
+      const empty = { ...old, attributes: { ...old.attributes, format_version: "" } };
+      const [change] = planOf(desired("new"), recordedWith({ attachments: [empty] })).changes;
+      expect(change).toMatchObject({ action: "replace", after: { renderer: "vray" } });
+      expect(change?.after).not.toHaveProperty("format_version");
+    });
+
     test("keeps the value that an attach in doubt kept", () => {
       const attach = doubt({
         address: source,
