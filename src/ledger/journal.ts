@@ -181,8 +181,7 @@ async function keepEvidence(queries: LedgerQueries, operationId: string, at: num
   const { draftId, fileKind, fileId, refusedWith } = intentSchema.parse(JSON.parse(operation.intent));
   if (draftId === undefined || !isAttachRefusal(refusedWith ?? operation.status ?? undefined)) return;
   const known = sql`
-    select 1 from attachments where draft_id = ${draftId} and kind = ${fileKind ?? ""} and file_id = ${fileId ?? 0}
-    union all select 1 from publications where draft_id = ${draftId}`;
+    select 1 from attachments where draft_id = ${draftId} and kind = ${fileKind ?? ""} and file_id = ${fileId ?? 0}`;
   if ((await known.execute(queries)).rows.length > 0) return;
   await addRecord(queries, tables.maybe_published, { draftId, at });
 }

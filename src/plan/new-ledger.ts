@@ -77,10 +77,10 @@ export function describeMaybePublished(draftId: number): Diagnostic {
   };
 }
 
-/** Whether a change publishes a draft that was in use before the ledger, which holds no publication of it. */
+/** Whether a change publishes a draft of which a file was attached by a call that is not in the ledger, since its last publication. */
 export function isMaybePublished(
   change: Change,
   { maybePublished }: Pick<Recorded, "maybePublished">,
 ): boolean {
-  return change.action === "publish" && change.before === null && maybePublished.has(draftOf(change));
+  return change.action === "publish" && maybePublished.has(draftOf(change));
 }

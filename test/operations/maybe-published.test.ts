@@ -222,3 +222,15 @@ test("a draft whose product is recorded is not affected by a file attached befor
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
   expect(publishes()).toBe(0);
 });
+
+test("a later revision is not published after a file was found attached, until a person settles it", async () => {
+  await confirmLedger();
+  expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
+  await folder.write({ "manifests/a.yaml": manifest.replace("true", "{ revision: 2 }") });
+  expect(await apply()).toMatchObject(refused);
+  expect(await apply()).toMatchObject(refused);
+  expect(publishes()).toBe(0);
+  expect(await resolve("--not-done")).toMatchObject({ code: 0 });
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect(publishes()).toBe(1);
+});

@@ -153,7 +153,7 @@ async function recordEarlier(
     const { draftId } = parsed;
     await recordEdit(await workspace.ledger(), command, [{ type: "maybe_published_settled", draftId }]);
     cli.terminal.err(
-      `${address} is settled: draft ${draftId} is not published; the next apply publishes it.\n`,
+      `${address} is settled: draft ${draftId} has no product that is not recorded; the next apply publishes it.\n`,
     );
     return;
   }
