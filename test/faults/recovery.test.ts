@@ -164,10 +164,9 @@ describe("lock lost during an apply", () => {
     await folder.write({ "manifests/b.yaml": attachOne });
     const [, url = ""] = /base_url: (\S+)/.exec(await folder.read("draftsync.yaml")) ?? [];
     const moved = ["--base-url", url.replace("127.0.0.1", "localhost")];
-    const ended = await applyWhile(async () => {
-      await releaseLock();
-      expect(await run("state", "rebind", ...moved, "--auto-approve")).toMatchObject({ code: 0 });
-    });
+    const ended = await applyWhile(releaseLock);
+    expect(await run("state", "recover", ...moved)).toMatchObject({ code: 1 });
+    expect(await run("state", "rebind", ...moved, "--auto-approve")).toMatchObject({ code: 0 });
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
     expect(await recoveryLogs()).toHaveLength(1);
     expect(await run("state", "recover", ...moved)).toMatchObject({

@@ -61,6 +61,7 @@ describe("refresh that cannot read a resource", () => {
   test("keeps a draft from being published until its files can be read", async () => {
     await folder.write({ "manifests/a.yaml": manifest.replace("true", "{ revision: 2 }") });
     proxy.choose = ({ path }) => (path.endsWith("/11") ? { type: "answer", status: 503 } : undefined);
+    expect((await run("plan", "--detailed-exitcode")).code).toBe(2);
     expect(await apply()).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-check]") });
     expect(sandbox.state().products).toHaveLength(1);
     proxy.choose = () => undefined;

@@ -194,8 +194,12 @@ describe("resolve", () => {
       / is running: calls that it has sent are shown as in doubt +\[run-under-way\]/,
     );
     expect(await run("resolve", "drafts/1/product", "--not-done")).toMatchObject({ code: 6 });
+    expect((await run("state", "export")).stderr).toContain(
+      "what it records from now on is not in this export",
+    );
     holder.answer();
     expect(await holder.ended).toMatchObject({ code: 0 });
     expect((await run("plan")).stdout).not.toContain("run-under-way");
+    expect((await run("state", "export")).stderr).toBe("");
   });
 });

@@ -1,7 +1,7 @@
 import { readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { untilText } from "../../model/time.ts";
-import { checkSafety } from "../../plan/safety.ts";
+import { checkSafety, waitingDrafts } from "../../plan/safety.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from "../cli.ts";
 import { findRoot } from "../config.ts";
@@ -30,7 +30,7 @@ export const definePlan: DefineCommand = (program, cli) => {
         "`refresh` in the config, it checks the service first. Changes nothing.",
     )
     .option("--out <file>", "save the plan, to apply exactly what was reviewed")
-    .option("--detailed-exitcode", "exit with 2 if there are changes")
+    .option("--detailed-exitcode", "exit with 2 if there are changes, also those that wait")
     .addOption(targetOption())
     .addOption(concurrencyOption())
     .addOption(refreshOption())
@@ -64,7 +64,8 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
     await notePause(workspace);
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     if (refusals.length > 0) printDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
-    if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
+    const isLeft = plan.changes.length > 0 || waitingDrafts(plan).length > 0;
+    if (flags.detailedExitcode && isLeft) cli.end(exitCode.changes);
     if (plan.changes.length > 0 || !readTooLittle(plan, { done: 0 })) return;
     printDiagnostics(cli.terminal, undefined, [tooLittleRead]);
     cli.end(exitCode.error);

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { RecoveryLog } from "../../ledger/recovery-log.ts";
 import { exportDocument, parseExport } from "../../ledger/transfer.ts";
 import { isInScope } from "../../model/scope.ts";
+import { describeHolder } from "../../report/lock-text.ts";
 import { plural } from "../../report/quantities.ts";
 import { formatEntry, formatEntryList, listEntries } from "../../report/state-text.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
@@ -104,7 +105,16 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
 }
 
 async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
-  const exported = await readLedger(cli, flags, (ledger) => ledger.export());
+  const { exported, lock } = await readLedger(cli, flags, async (ledger) => ({
+    lock: await ledger.heldLock(),
+    exported: await ledger.export(),
+  }));
+  if (lock !== undefined && lock.state !== "ended" && lock.state !== "expired") {
+    const text =
+      `${describeHolder(lock)} is running: what it records from now on is not in this export. ` +
+      "To move the ledger, export it when that has ended.";
+    cli.terminal.log({ level: "warning", text: `warning: ${text}\n`, code: "run-under-way" });
+  }
   printJson(cli, exportDocument(exported));
 }
 

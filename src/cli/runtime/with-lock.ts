@@ -17,7 +17,7 @@ import { inWorkspace, type Workspace } from "./workspace.ts";
 export interface LockOptions {
   /** As it is typed, without arguments. */
   readonly command: string;
-  /** Pending recovery records do not matter: `state recover`, and an import of the ledger that they belong to. */
+  /** Pending recovery records do not matter: `state recover`, and what may have to come before it. */
   readonly recovers?: boolean;
   /** Locks of runs that have failed: model/ports.ts, `LockRequest`. */
   readonly takeOver?: readonly string[];
@@ -31,11 +31,11 @@ const retryEveryMs = 500;
 /** Opens the workspace of a writing command and runs `work` under its lock. Throws what {@link withLock} throws. */
 export async function inLockedWorkspace(
   cli: Cli,
-  { flags, command }: { readonly flags: WriterFlags; readonly command: string },
+  { flags, ...lock }: Pick<LockOptions, "command" | "recovers"> & { readonly flags: WriterFlags },
   work: (workspace: Workspace) => Promise<void>,
 ): Promise<void> {
   await inWorkspace(cli, flags, (workspace) =>
-    withLock(workspace, { command, waitMs: flags.lockTimeout }, () => work(workspace)),
+    withLock(workspace, { ...lock, waitMs: flags.lockTimeout }, () => work(workspace)),
   );
 }
 

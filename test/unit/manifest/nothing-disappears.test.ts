@@ -78,6 +78,11 @@ describe("a quote that is never closed", () => {
     ["on one line", `[{ file_id: 1, description: "say \\" }, { file_id: 2, description: a" }]\n`],
     ["in single quotes", `[{ file_id: 1, description: 'say },\n  { file_id: 2, description: ''' }]\n`],
     ["after a comment", `[{ file_id: 1, description: "say }, # c\n  { file_id: 2, description: " }]\n`],
+    [
+      "without brackets",
+      `\n  - file_id: 1\n    description: "one\n     - file_id: 2\n       description: two"\n`,
+    ],
+    ["of single pairs", `[ upload_key: "a, upload_key: b", file_id: 3 ]\n`],
   ])("is rejected when its text contains entries in brackets: %s", (_name, entries) => {
     const [diagnostic] = read(`draft: 1\npromotional_files: ${entries}`);
     expect(diagnostic?.message).toBe("This text in quotes contains what looks like an entry of its own");
