@@ -8,7 +8,6 @@ import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import {
   confirmedState,
   keysOfUploads,
-  type OperationIntent,
   type Provenance,
   type Recorded,
   type RecordedAttachment,
@@ -63,9 +62,6 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     desired: attachmentsByAddress(desired),
     recorded,
     uploadKeys: lazily(() => keysOfUploads(recorded)),
-    replaced: new Set(
-      recorded.inDoubt.flatMap(({ kind, intent }) => (kind === "attach" ? replacedBy(intent) : [])),
-    ),
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
@@ -113,14 +109,7 @@ interface Index extends FileIndex {
   readonly recorded: Recorded;
   /** The keys of recorded uploads, by their ids. */
   readonly uploadKeys: () => ReadonlyMap<string, string>;
-  /** The files that attachments in doubt replace. */
-  readonly replaced: ReadonlySet<string>;
   readonly settleDelayMs: number;
-}
-
-function replacedBy({ draftId, fileKind, replaces }: OperationIntent): string[] {
-  if (draftId === undefined || fileKind === undefined || replaces === undefined) return [];
-  return [fileResource({ draftId, kind: fileKind, fileId: replaces })];
 }
 
 function driftOf(observation: Observation, index: Index): Part {
