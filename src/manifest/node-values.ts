@@ -242,11 +242,11 @@ function unusableCharacter(text: string): string | undefined {
   return found?.codePointAt(0)?.toString(16).padStart(4, "0").toUpperCase();
 }
 
-/** The end of one entry and the start of the next, as in `{ file_id: 1 }, {`, or a line that starts with a bracket. */
-const entryInText = /[}\]]\s*,\s*[{[]|\n[^\S\n]*[{[]/;
+/** The end of one entry and the start of the next, as in `{ file_id: 1 }, {` or `a, upload_key: b`, or a line that starts with a bracket. */
+const entryInText = /[}\]]\s*,\s*[{[]|\n[^\S\n]*[{[]|,[^\S\n]*(?:file_id|upload_id|upload_key):\s/;
 
-/** The same for an entry that begins with what names its file, wherever it is written. */
-const fileInText = /(?:\n[^\S\n]*-[^\S\n]+|,[^\S\n]*)["']?(?:file_id|upload_id|upload_key|source)["']?:\s/;
+/** The start of an entry on a line of its own. */
+const listedFileInText = /\n[^\S\n]*-[^\S\n]+["']?(?:file_id|upload_id|upload_key|source)["']?:\s/;
 
 /** In double quotes, an escaped line break and an empty line after it: the library drops the empty line. */
 const lostLine = /(?<!\\)(?:\\\\)*\\\r?\n[ \t]*\r?\n/;
@@ -269,7 +269,7 @@ function misreadScalar(
   const span = spanOf(scalar);
   const written = text.slice(...span);
   const isQuoted = type?.startsWith("QUOTE") === true;
-  if (isQuoted && ((isInFlow === true && entryInText.test(written)) || fileInText.test(written))) {
+  if (isQuoted && ((isInFlow === true && entryInText.test(written)) || listedFileInText.test(written))) {
     return {
       code: "yaml-syntax",
       message: "This text in quotes contains what looks like an entry of its own",

@@ -26,10 +26,16 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   for (const duplicate of desired.duplicates) {
     const address = `duplicates/${duplicate.name}`;
     const known = made.get(duplicate.name);
+    const { product } = duplicate;
+    const productId =
+      product.by === "product_id" ? product.productId : published.get(product.draftId)?.productId;
+    // The entry may name the product of a draft by its id, or the other way round, by now.
+    const isCopyOfProduct = (copy: RecordedDuplicate) =>
+      isSameProduct(copy, product) || copy.sourceProductId === productId;
     if (blocked.has(address)) continue;
     if (known !== undefined) {
       unchanged.push(address);
-      if (!isSameProduct(known, duplicate.product)) diagnostics.push(otherProduct(address, duplicate, known));
+      if (!isCopyOfProduct(known)) diagnostics.push(otherProduct(address, duplicate, known));
       continue;
     }
     const draftId = draftOf(duplicate.product);
@@ -46,9 +52,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       continue;
     }
     const attributes = ["product"];
-    const last = left.find(
-      (copy) => isSameProduct(copy, duplicate.product) || copy.sourceProductId === after.product_id,
-    );
+    const last = left.find(isCopyOfProduct);
     const former = last === undefined ? {} : { former: `duplicates/${last.name}` };
     changes.push({
       address,
