@@ -109,9 +109,9 @@ interface Work {
 async function applyAll(context: ApplyContext, { tracker, plan, concurrency, halt }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
-  // They start when the others have ended: a draft whose calls are lost or refused in every run must not use up the time or the budget.
-  const lost = new Set((await context.ledger.inDoubt()).map(({ intent }) => intent.draftId));
-  const refused = context.budget === undefined ? new Set<number>() : await context.ledger.refusedDrafts();
+  // They start when the others have ended: a draft whose calls are lost or refused in every run must not use up what limits a run.
+  const last = new Set((await context.ledger.inDoubt()).map(({ intent }) => intent.draftId));
+  if (context.budget !== undefined) for (const id of await context.ledger.refusedDrafts()) last.add(id);
   for (const change of blocked) tracker.block(change);
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -134,7 +134,7 @@ async function applyAll(context: ApplyContext, { tracker, plan, concurrency, hal
     return limit(() => guarded(() => runDraft(own, draft)));
   };
   const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
-  const isLast = ({ draftId }: DraftWork) => lost.has(draftId) || refused.has(draftId);
+  const isLast = ({ draftId }: DraftWork) => last.has(draftId);
   for (const draft of drafts) if (!isLast(draft)) ends.set(draft.draftId, start(draft));
   const copies = duplicates.filter(({ after }) => after.product_id !== undefined).map(copy);
   const first = Promise.allSettled([...ends.values(), ...copies]);

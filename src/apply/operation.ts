@@ -1,7 +1,7 @@
 import { DraftsyncError, messageOf } from "../model/errors.ts";
 import type { CallResult, Outcome } from "../model/outcome.ts";
 import type { LedgerEffect, NewOperation, OperationResult, WriteOptions } from "../model/ports.ts";
-import type { OperationIntent, OperationKind } from "../model/recorded.ts";
+import { makesProduct, type OperationIntent, type OperationKind } from "../model/recorded.ts";
 import type { UnrecordedOutcome } from "../model/recovery.ts";
 import type { ApplyContext } from "./context.ts";
 import { newOperationId } from "./context.ts";
@@ -189,7 +189,7 @@ function joinFailures(reasons: readonly unknown[]): unknown {
 
 /** A handful, those first that cannot be undone, and where all of them are. */
 function detailsOf(outcomes: readonly LostRecord[]): readonly string[] {
-  const isFinal = ({ operation: { kind } }: LostRecord) => kind === "publish" || kind === "duplicate";
+  const isFinal = ({ operation: { kind } }: LostRecord) => makesProduct(kind);
   const shown = [...outcomes.filter(isFinal), ...outcomes.filter((one) => !isFinal(one))].slice(0, maxShown);
   const more = outcomes.length - shown.length;
   const paths = outcomes.flatMap(({ path }) => (path === undefined ? [] : [path]));

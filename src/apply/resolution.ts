@@ -2,8 +2,14 @@ import { parseAddress } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
 import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { Provenance, Recorded, RecordedOperation } from "../model/recorded.ts";
-import { publicationsInForce } from "../model/recorded.ts";
+import {
+  makesProduct,
+  type Provenance,
+  productIdOf,
+  publicationsInForce,
+  type Recorded,
+  type RecordedOperation,
+} from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 
 /** What a person found out about an operation in doubt. */
@@ -54,7 +60,7 @@ function doneEffects(
   provenance: Provenance,
 ): readonly LedgerEffect[] {
   const { address, kind } = operation;
-  if (kind === "publish" || kind === "duplicate") {
+  if (makesProduct(kind)) {
     if (resolution.type === "product") return productEffects(operation, resolution.productId, provenance);
     throw new ResolutionError(`${address} is a ${kind} in doubt: if it took effect, it made a product`, {
       code: "resolution-needs-product",
@@ -160,8 +166,7 @@ function duplicate({ address, productId, desired, recorded, provenance }: Earlie
   if (from === undefined) {
     throw impossible(`no manifest declares ${address}`, "Add it to a list of `duplicates` first.");
   }
-  const sourceProductId =
-    from.by === "product_id" ? from.productId : publicationsInForce(recorded).get(from.draftId)?.productId;
+  const sourceProductId = productIdOf(from, publicationsInForce(recorded));
   if (sourceProductId === undefined) {
     throw impossible(
       `${address} copies the product of a draft that has none in the ledger`,

@@ -13,6 +13,7 @@ import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
 import {
   belongsTo,
+  makesProduct,
   type Recorded,
   type RecordedNames,
   type RecordedOperation,
@@ -184,8 +185,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     const at = this.#clock.now();
     await this.#write(shown, (queries) => beginOperation(queries, operation, at));
     // After a kill, a copy of the ledger's file alone must not publish again.
-    const isFinal = operation.kind === "publish" || operation.kind === "duplicate";
-    if (isFinal) await this.#database.checkpoint?.();
+    if (makesProduct(operation.kind)) await this.#database.checkpoint?.();
   }
 
   resend(operationId: string): Promise<void> {

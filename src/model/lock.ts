@@ -29,6 +29,11 @@ export type LockHolder = Readonly<z.output<typeof lockHolderSchema>>;
  */
 export type LockState = "running" | "ended" | "leased" | "expired";
 
+/** Whether the holder may still write: no other writer takes the lock over. */
+export function holderMayWrite({ state }: Pick<HeldLock, "state">): boolean {
+  return state === "running" || state === "leased";
+}
+
 /** The lock of a workspace while it is held. Times are epoch milliseconds by the ledger's clock. */
 export interface HeldLock {
   /** New with every acquisition; `lock release` names it. */

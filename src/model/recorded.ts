@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatAddress, publicationAddress } from "./address.ts";
-import { productRefSchema } from "./desired.ts";
+import { type ProductRef, productRefSchema } from "./desired.ts";
 import { attributeShape, type FileTarget, fileKinds, fileResource } from "./resource.ts";
 import { isoTime } from "./time.ts";
 
@@ -148,6 +148,14 @@ export function publicationsInForce({
   return inForce;
 }
 
+/** The product that a reference means, among the {@link publicationsInForce}; `undefined` for a draft that has none. */
+export function productIdOf(
+  product: ProductRef,
+  published: ReadonlyMap<number, RecordedPublication>,
+): number | undefined {
+  return product.by === "product_id" ? product.productId : published.get(product.draftId)?.productId;
+}
+
 /** The address under which a product is recorded; `undefined` when it is not. */
 export function addressOfProduct(
   productId: number,
@@ -253,6 +261,11 @@ export const operationKinds = ["attach", "update", "detach", "publish", "duplica
 
 /** One of {@link operationKinds}. */
 export type OperationKind = (typeof operationKinds)[number];
+
+/** Whether a call makes a product, which cannot be undone. */
+export function makesProduct(kind: string): kind is "publish" | "duplicate" {
+  return kind === "publish" || kind === "duplicate";
+}
 
 const knownIntent = z.object({
   draftId: optionalInteger,

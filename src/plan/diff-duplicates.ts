@@ -2,8 +2,13 @@ import { quoteArgument } from "../model/address.ts";
 import type { Change, DuplicateState } from "../model/change.ts";
 import type { Desired, DesiredDuplicate, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Recorded, RecordedDuplicate, RecordedOperation } from "../model/recorded.ts";
-import { publicationsInForce } from "../model/recorded.ts";
+import {
+  productIdOf,
+  publicationsInForce,
+  type Recorded,
+  type RecordedDuplicate,
+  type RecordedOperation,
+} from "../model/recorded.ts";
 import { locationAt } from "../model/source-location.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange, isCopyOf } from "./doubts.ts";
@@ -26,16 +31,14 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   for (const duplicate of desired.duplicates) {
     const address = `duplicates/${duplicate.name}`;
     const known = made.get(duplicate.name);
-    const { product } = duplicate;
-    const productId =
-      product.by === "product_id" ? product.productId : published.get(product.draftId)?.productId;
+    const productId = productIdOf(duplicate.product, published);
     // The entry may name the product of a draft by its id, or the other way round, by now.
-    const isCopyOfProduct = (copy: RecordedDuplicate) =>
-      isSameProduct(copy, product) || copy.sourceProductId === productId;
+    const isOfSameProduct = (copy: RecordedDuplicate) =>
+      copy.sourceProductId === productId || isSameDraft(copy, duplicate.product);
     if (blocked.has(address)) continue;
     if (known !== undefined) {
       unchanged.push(address);
-      if (!isCopyOfProduct(known)) diagnostics.push(otherProduct(address, duplicate, known));
+      if (!isOfSameProduct(known)) diagnostics.push(otherProduct(address, duplicate, known));
       continue;
     }
     const draftId = draftOf(duplicate.product);
@@ -52,7 +55,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       continue;
     }
     const attributes = ["product"];
-    const last = left.find(isCopyOfProduct);
+    const last = left.find(isOfSameProduct);
     const former = last === undefined ? {} : { former: `duplicates/${last.name}` };
     changes.push({
       address,
@@ -110,9 +113,8 @@ function isStillDeclared({ intent }: RecordedOperation, { duplicates }: Desired)
     : declared.productId === intent.productId;
 }
 
-function isSameProduct({ from }: RecordedDuplicate, product: ProductRef): boolean {
-  if (from.by === "draft") return product.by === "draft" && product.draftId === from.draftId;
-  return product.by === "product_id" && product.productId === from.productId;
+function isSameDraft({ from }: RecordedDuplicate, product: ProductRef): boolean {
+  return from.by === "draft" && product.by === "draft" && from.draftId === product.draftId;
 }
 
 function otherProduct(address: string, duplicate: DesiredDuplicate, known: RecordedDuplicate): Diagnostic {

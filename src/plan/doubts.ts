@@ -8,6 +8,7 @@ import {
 import { append } from "../model/lists.ts";
 import {
   fileResourceOf,
+  makesProduct,
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
@@ -79,7 +80,7 @@ export function isCopyOf({ intent: { draftId, productId } }: RecordedOperation, 
 
 /** Whether an operation in doubt must not be sent again. */
 export function isBlocking({ kind }: RecordedOperation): boolean {
-  return kind === "attach" || kind === "publish" || kind === "duplicate";
+  return kind === "attach" || makesProduct(kind);
 }
 
 /** What is recorded if each of these attachments in doubt, by their addresses, took effect. */

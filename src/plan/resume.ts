@@ -141,10 +141,14 @@ class RestOfPlan {
     }
   }
 
-  /** Whether a call of the change took effect. */
-  #wasMade({ address }: Change): boolean {
+  /** The latest call of the change that took effect. */
+  #madeBy({ address }: Change): RecordedOperation | undefined {
     const operations = this.#done.get(address) ?? [];
-    return operations.some(({ kind }) => kind !== "detach" && kind !== "upload");
+    return operations.findLast(({ kind }) => kind !== "detach" && kind !== "upload");
+  }
+
+  #wasMade(change: Change): boolean {
+    return this.#madeBy(change) !== undefined;
   }
 
   #isInEffect({ address, after }: ProtectChange): boolean {
@@ -178,16 +182,11 @@ class RestOfPlan {
   }
 
   #ofFile(change: CreateChange | ReplaceChange, doubt: RecordedOperation | undefined): Rest {
-    const { file_id: oldFile } = change.before ?? {};
-    const old = oldFile === undefined ? undefined : this.#records.get(fileOf(change, { file_id: oldFile }));
-    if (this.#wasMade(change)) {
-      // The upload gave the old file again: what is recorded at the address is the new file.
-      return old?.address === change.address ? [] : this.#detachment(change);
-    }
+    const made = this.#madeBy(change);
+    if (made !== undefined) return this.#detachment(change, made);
     if (doubt !== undefined) {
       const sent = Object.keys(doubt.intent.attributes ?? {});
-      const isSame = doubt.intent.fileId === oldFile;
-      return [inDoubtChange(doubt, sentState(doubt), sent), ...(isSame ? [] : this.#detachment(change))];
+      return [inDoubtChange(doubt, sentState(doubt), sent), ...this.#detachment(change, doubt)];
     }
     return [change.action === "replace" && !this.#hasOldFile(change) ? creationOf(change) : change];
   }
@@ -198,8 +197,10 @@ class RestOfPlan {
     return doubt === undefined ? this.#withSource(change) : [inDoubtChange(doubt)];
   }
 
-  #detachment(change: CreateChange | ReplaceChange): readonly Change[] {
-    return change.action === "replace" && this.#hasOldFile(change) ? [detachmentOf(change)] : [];
+  /** Nothing when the upload gave the old file again. */
+  #detachment(change: CreateChange | ReplaceChange, { intent }: RecordedOperation): readonly Change[] {
+    if (change.action !== "replace" || intent.fileId === change.before.file_id) return [];
+    return this.#hasOldFile(change) ? [detachmentOf(change)] : [];
   }
 
   /** Stale when the file was not attached in the end: only a new plan can tell what follows from that. */

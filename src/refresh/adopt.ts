@@ -1,10 +1,9 @@
 import { publicationAddress } from "../model/address.ts";
-import type { Desired, DesiredAttachment, DesiredDuplicate } from "../model/desired.ts";
+import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import { attachmentsByAddress } from "../model/desired.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { Recorded } from "../model/recorded.ts";
-import { publicationsInForce } from "../model/recorded.ts";
+import { productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { fileResource, mergeAttributes } from "../model/resource.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
@@ -109,7 +108,7 @@ function adoptProduct(
   }
   const copy = desired.duplicates.find(({ name }) => address === `duplicates/${name}`);
   if (copy !== undefined) {
-    const sourceProductId = sourceOf(copy, recorded);
+    const sourceProductId = productIdOf(copy.product, publicationsInForce(recorded));
     if (sourceProductId === undefined) return [];
     return [
       { type: "duplicated", name: copy.name, from: copy.product, sourceProductId, productId, provenance },
@@ -120,11 +119,4 @@ function adoptProduct(
   return [
     { type: "published", draftId: draft.draftId, revision: draft.publish.revision, productId, provenance },
   ];
-}
-
-/** The product that a copy was made from; `undefined` while its draft has none. */
-export function sourceOf({ product }: DesiredDuplicate, recorded: Recorded): number | undefined {
-  return product.by === "product_id"
-    ? product.productId
-    : publicationsInForce(recorded).get(product.draftId)?.productId;
 }

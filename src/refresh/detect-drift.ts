@@ -188,9 +188,8 @@ function compare(
   const attachment = index.desired.get(record.address) ?? index.desired.get(fileResource(target));
   // Nothing manages a file that only waits to be detached, as the rest of a replacement, or for the doubt about that to be settled.
   const { attributes: known, provenance } = record;
-  const isReplaced = index.replaced.has(fileResource(target));
-  const declared = isReplaced ? {} : attachment?.attributes;
-  const managed = declared ?? (record.replacedBy === undefined ? known : {});
+  const declared = attachment?.attributes ?? (record.replacedBy === undefined ? known : {});
+  const managed = index.replaced.has(fileResource(target)) ? {} : declared;
   const differing = attributeNames[target.kind].filter((name) => {
     const [seen, recorded] = [returned[name], known[name]];
     const isKnown = managed[name] !== undefined && seen !== undefined && recorded !== undefined;

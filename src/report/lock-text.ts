@@ -1,4 +1,4 @@
-import type { HeldLock, LockState } from "../model/lock.ts";
+import { type HeldLock, holderMayWrite, type LockState } from "../model/lock.ts";
 import { isoTime, minuteText } from "../model/time.ts";
 import type { Palette } from "./palette.ts";
 import { formatMilliseconds } from "./quantities.ts";
@@ -63,8 +63,9 @@ export function describeJob({ holder }: HeldLock): string | undefined {
 
 /** A lock for people, some lines; ends with a line feed. */
 export function formatLock(lock: HeldLock, paint: Palette): string {
-  const isFree = lock.state === "ended" || lock.state === "expired";
-  const head = isFree ? "Locked by a command that is gone: the next writer takes the lock over." : "Locked.";
+  const head = holderMayWrite(lock)
+    ? "Locked."
+    : "Locked by a command that is gone: the next writer takes the lock over.";
   const rows = [
     ["id", lock.id],
     ["by", describeHolder(lock)],

@@ -3,6 +3,7 @@ import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/add
 import { systemClock } from "../../model/ports.ts";
 import {
   addressOfProduct,
+  makesProduct,
   publicationsInForce,
   type Recorded,
   type RecordedOperation,
@@ -221,7 +222,7 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
       hint: "`draftsync resolve --help` has examples.",
     });
   }
-  const product = operation.kind === "publish" || operation.kind === "duplicate";
+  const product = makesProduct(operation.kind);
   const request = sanitizeLine(`${operation.method} ${operation.path}`);
   const text = `${request} was sent at ${minuteText(isoTime(operation.startedAt))}.\n`;
   terminal.log({ level: "info", text, isResult: true });

@@ -10,6 +10,7 @@ import {
 import type { LedgerEffect } from "../../model/ports.ts";
 import {
   fileResourceOf,
+  makesProduct,
   type Recorded,
   type RecordedDuplicate,
   type RecordedOperation,
@@ -221,7 +222,7 @@ async function edit(
 
 function settleFirst(operation: RecordedOperation): string {
   const { address, kind } = operation;
-  const tookEffect = kind === "publish" || kind === "duplicate" ? "--product-id ID" : "--done";
+  const tookEffect = makesProduct(kind) ? "--product-id ID" : "--done";
   return `Settle it first: draftsync resolve ${quoteArgument(fileResourceOf(operation) ?? address)} ${tookEffect} (or --not-done)`;
 }
 
@@ -252,29 +253,26 @@ export function defineRebind(state: Command, cli: Cli): void {
 async function runRebind(cli: Cli, flags: EditFlags): Promise<void> {
   const command = "state rebind";
   // What waits to be replayed is of the former address.
-  await inLockedWorkspace(
-    cli,
-    { flags, command, recovers: true },
-    async ({ config, owner, ledger: open }) => {
-      const ledger = await open();
-      const { serviceOrigin: from, ...bound } = await ledger.owner();
-      if (from === undefined) throw notRebindable("the ledger is not bound to a service yet");
-      assertOwner(bound, owner);
-      if (from === owner.origin) return cli.terminal.err(`The ledger is bound to ${from} already.\n`);
-      if (config.service.baseUrl === undefined || from === "sandbox")
-        throw notRebindable(`the ledger of ${from} cannot be moved to ${owner.origin}`);
-      const approved = await approve(cli, {
-        given: flags.autoApprove,
-        question: `Move the ledger from ${from} to ${owner.origin}? Both must be the same service.`,
-        to: "to move the ledger",
-        declined: "Not moved.",
-      });
-      if (!approved) return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
-      await ledger.rebind(owner);
-      await recordEdit(ledger, command, [], { done: 0 });
-      cli.terminal.err(`The ledger is bound to ${owner.origin} now.\n`);
-    },
-  );
+  const lock = { flags, command, recovers: true };
+  await inLockedWorkspace(cli, lock, async ({ config, owner, ledger: open }) => {
+    const ledger = await open();
+    const { serviceOrigin: from, ...bound } = await ledger.owner();
+    if (from === undefined) throw notRebindable("the ledger is not bound to a service yet");
+    assertOwner(bound, owner);
+    if (from === owner.origin) return cli.terminal.err(`The ledger is bound to ${from} already.\n`);
+    if (config.service.baseUrl === undefined || from === "sandbox")
+      throw notRebindable(`the ledger of ${from} cannot be moved to ${owner.origin}`);
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      question: `Move the ledger from ${from} to ${owner.origin}? Both must be the same service.`,
+      to: "to move the ledger",
+      declined: "Not moved.",
+    });
+    if (!approved) return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
+    await ledger.rebind(owner);
+    await recordEdit(ledger, command, [], { done: 0 });
+    cli.terminal.err(`The ledger is bound to ${owner.origin} now.\n`);
+  });
 }
 
 function notRebindable(message: string): CliError {

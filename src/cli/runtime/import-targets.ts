@@ -3,11 +3,12 @@ import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../.
 import {
   addressOfProduct,
   fileResourceOf,
+  productIdOf,
   publicationsInForce,
   type Recorded,
   type RecordedOperation,
 } from "../../model/recorded.ts";
-import { type AdoptionTarget, sourceOf } from "../../refresh/adopt.ts";
+import type { AdoptionTarget } from "../../refresh/adopt.ts";
 import { CliError } from "./cli-error.ts";
 
 /** What the words on the command line are read with. */
@@ -162,7 +163,7 @@ function readProduct(
   } else {
     const copy = desired.duplicates.find(({ name }) => name === address.name);
     if (copy === undefined) return `${text}: no manifest declares this duplicate`;
-    const source = sourceOf(copy, recorded);
+    const source = productIdOf(copy.product, publicationsInForce(recorded));
     if (source === undefined)
       return `${text}: the product it is a copy of is not known; import the publication of its draft first`;
     if (source === given) return `${text}: product ${given} is what it is a copy of`;

@@ -3,6 +3,7 @@ import { msUntil, type RunLimits } from "../../apply/run-budget.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
+import { holderMayWrite } from "../../model/lock.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
@@ -128,7 +129,7 @@ function nothingDeclared({ drafts, duplicates }: Desired): readonly Diagnostic[]
 async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise<readonly Diagnostic[]> {
   if (inDoubt.every(({ finishedAt }) => finishedAt !== undefined)) return [];
   const lock = await (await workspace.reader()).heldLock();
-  if (lock === undefined || lock.state === "ended" || lock.state === "expired") return [];
+  if (lock === undefined || !holderMayWrite(lock)) return [];
   const message = `${describeHolder(lock)} is running: calls that it has sent are shown as in doubt`;
   const hint = "Plan again when it has ended, and resolve nothing before.";
   return [{ severity: "warning", code: "run-under-way", message, hint }];

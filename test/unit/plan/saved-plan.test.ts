@@ -245,7 +245,7 @@ describe("what is left of a plan that was applied in part", () => {
       recordedWith({ attachments: [recordedFile(1, 2, { ...place, attributes: of.before })] }),
     );
     const [{ address } = { address: "" }] = made.changes;
-    const { finishedAt: _, ...call } = doubt({ address, kind, id: "done" });
+    const { finishedAt: _, ...call } = doubt({ address, kind, id: "done", intent: { fileId: 2 } });
     const resumed = resumePlan(
       made,
       recordedWith({ attachments: [recordedFile(1, 2, { ...place, attributes: of.after })] }),

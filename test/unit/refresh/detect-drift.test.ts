@@ -301,21 +301,25 @@ test("treats trimmed texts and changed line breaks as no drift, and keeps the se
   expect(confirmations).toMatchObject([{ type: "rerecorded", attachment: { attributes: sent } }]);
 });
 
-test("another value of a file that an attachment in doubt replaces is no drift: it is half of a replacement", () => {
+test.each([
+  { what: "is reported at its own", replaces: {}, found: [{ type: "changed", address }] },
+  { what: "is no drift when that replaces it", replaces: { replaces: 7 }, found: [] },
+])("a changed file whose address a settled attachment takes $what", ({ replaces, found }) => {
   const source = wantedSource(1, "a.glb", "content", { renderer: "arnold" });
   const place = "drafts/1/product_files/source:a.glb";
-  const found = doubtOf("attach", [1, 8], {
+  const doubt = doubtOf("attach", [1, 8], {
     address: place,
-    intent: { ...attach.intent, fileId: 8, replaces: 7 },
+    intent: { ...attach.intent, fileId: 8, ...replaces },
   });
   const { drift, confirmations } = detectDrift({
     observations: [observationOf(present({ renderer: "vray" })), observationOf(present({}), 8)],
     desired: desiredWith({ drafts: [draftWith(1, { attachments: [source] })] }),
-    recorded: recordedWith({ attachments: [{ ...record, address: place }], inDoubt: [found] }),
+    recorded: recordedWith({ attachments: [{ ...record, address: place }], inDoubt: [doubt] }),
     settleDelayMs,
   });
-  expect(drift).toEqual([]);
-  expect(confirmations).toContainEqual(expect.objectContaining({ type: "attached", replaces: 7 }));
+  expect(drift).toMatchObject(found);
+  expect(drift).toHaveLength(found.length);
+  expect(confirmations).toContainEqual(expect.objectContaining({ type: "attached", ...replaces }));
 });
 
 test("a file that is confirmed at its address gives it up to a settled attachment afterwards", () => {
