@@ -28,11 +28,12 @@ describe("three workers, one with a clock 30 s ahead and one 30 s late", () => {
          on a.workspace = b.workspace and a.id <> b.id and a.started_at <= b.started_at and b.started_at < a.ended_at`,
     );
     expect(overlaps).toEqual([{ count: 0 }]);
-    const turns = await askServer(
-      `select max(count)::int as most from (select count(*) from ${schema}.fleet_runs
-         group by workspace, floor(extract(epoch from started_at) / 2)) as each`,
+    // A late run may begin just before the next interval; two of them in each interval would be twice as many.
+    const extra = await askServer(
+      `select workspace from ${schema}.fleet_runs group by workspace
+         having count(*) > extract(epoch from max(started_at) - min(started_at)) / 4 + 2`,
     );
-    expect(turns).toEqual([{ most: 1 }]);
+    expect(extra).toEqual([]);
     expect(fleet.log.filter(({ status }) => status === 201)).toHaveLength(names.length * 3);
   });
 });
