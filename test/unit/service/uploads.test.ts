@@ -208,7 +208,7 @@ describe("awaitUpload", () => {
     const { service } = await startHarness(
       () => answer(200, { data: [uploadResource("u1", "processing")] }),
       {
-        profile: { ...quick, upload_deadline: "60ms" },
+        profile: { ...quick, upload_deadline: "500ms" },
       },
     );
     const result = await service.awaitUpload("u1", noSignal());
