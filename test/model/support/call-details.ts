@@ -1,8 +1,9 @@
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { Passing } from "../../support/faulty-proxy.ts";
 
-/** A call that changes the service, except for requests for storage credentials. */
-export function isWrite({ method, path }: Passing): boolean {
+/** A call that changes the service, except for requests for storage credentials. An update without a value only reads. */
+export function isWrite({ method, path, body }: Passing): boolean {
+  if (method === "PATCH" && Object.keys(JSON.parse(body).data.attributes ?? {}).length === 0) return false;
   return method !== "GET" && path.startsWith("/api/") && path !== "/api/uploads/credentials";
 }
 

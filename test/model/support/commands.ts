@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
@@ -17,17 +18,19 @@ function command(
   run: (system: System) => Promise<unknown> | unknown,
   check: (system: Expectations) => boolean = () => true,
 ): fc.AsyncCommand<Expectations, System> {
-  return {
+  const made = {
     check,
-    run: async (_, system) => {
+    run: async (_: Expectations, system: System) => {
       await run(system);
       await system.check();
     },
     toString: () => name,
+    [fc.toStringMethod]: () => name,
   };
+  return made;
 }
 
-const draftIds = fc.constantFrom(1, 2);
+const draftIds = fc.constantFrom(1, 1, 2);
 const fileIds = fc.constantFrom(11, 12, 13);
 const attributes: fc.Arbitrary<Attributes> = fc.record(
   { renderer: fc.constantFrom("arnold", "cycles", ""), is_native: fc.boolean() },
@@ -44,15 +47,24 @@ const editFile = fc
     }),
   );
 
-/** The source has file id 0, which is not a valid id. */
-const editSource = fc.constantFrom("one", "two", null).map((content) =>
-  command(`source ${content}`, (system) => {
-    const { files } = draftOf(system, 1);
-    if (content === null) return void files.delete(0);
-    const file = wanted(1, "product_files", { by: "source", source: "a.blend" });
-    files.set(0, { ...file, content: system.writeSource("a.blend", content) });
-  }),
-);
+/** Sources have file ids that are not valid. Two of one content are an error in the manifest. */
+const editSource = fc
+  .record({
+    source: fc.constantFrom("a.blend", "a.blend", "b.blend"),
+    content: fc.constantFrom("one", "two", "three", null),
+    as: attributes,
+  })
+  .map(({ source, content, as }) =>
+    command(`source ${source} ${content} ${JSON.stringify(as)}`, (system) => {
+      const { files } = draftOf(system, 1);
+      const key = source === "a.blend" ? 0 : -1;
+      if (content === null) return void files.delete(key);
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      if (files.get(-1 - key)?.content?.sha256 === sha256) return;
+      const file = wanted(1, "product_files", { by: "source", source }, as);
+      files.set(key, { ...file, content: system.writeSource(source, content) });
+    }),
+  );
 
 const editPublish = fc.record({ draftId: draftIds, publish: fc.boolean() }).map(({ draftId, publish }) =>
   command(`publish ${draftId} ${publish}`, (system) => {
@@ -155,13 +167,30 @@ const apply = fc.constant(
 );
 
 const troubledApply = trouble.map((each) =>
-  command(`apply with ${JSON.stringify(each)}`, (system) => system.apply(each)),
+  command(`apply with ${JSON.stringify(each)}`, (system) => system.apply({ trouble: each })),
 );
+
+/** Finds and repairs what was changed outside draftsync. */
+const probedApply = fc.option(trouble).map((each) =>
+  command(`apply --refresh full with ${JSON.stringify(each)}`, async (system) => {
+    const ended = await system.apply({ isProbed: true, trouble: each ?? undefined });
+    if (ended === "done" && each === null) system.checkFiles(true);
+  }),
+);
+
+/** A budget ends the run between two operations. */
+const limitedApply = fc
+  .record({ maxCalls: fc.integer({ min: 1, max: 6 }), trouble: fc.option(trouble) })
+  .map(({ maxCalls, trouble: each }) =>
+    command(`apply --max-calls ${maxCalls} with ${JSON.stringify(each)}`, (system) =>
+      system.apply({ maxCalls, trouble: each ?? undefined }),
+    ),
+  );
 
 const plan = fc.constant(
   command("plan --out", async (system) => {
     const recorded = await system.store.load();
-    system.saved = new SavedPlan(system.plan(recorded), recorded);
+    system.saved = new SavedPlan(system.plan(recorded), { recorded, desired: system.manifests.desired() });
   }),
 );
 
@@ -174,7 +203,7 @@ const applySaved = fc.option(trouble).map((each) =>
       if (saved === undefined) return;
       const expected = await saved.expected(system.store);
       const before = system.model.writes;
-      const ended = await system.apply(each ?? undefined, saved.bytes).catch((error: unknown) => {
+      const ended = await system.apply({ trouble: each ?? undefined, saved }).catch((error: unknown) => {
         if (error instanceof DraftsyncError && error.code === "plan-stale") return "stale";
         throw error;
       });
@@ -221,6 +250,35 @@ const resolve = fc.nat({ max: 9 }).map((index) =>
 
 const secondWriter = fc.constant(command("second writer", (system) => system.secondWriter()));
 
+/** Edits of manifests. */
+const edit = fc.oneof(
+  { weight: 3, arbitrary: editFile },
+  { weight: 5, arbitrary: editSource },
+  { weight: 2, arbitrary: editPublish },
+  { weight: 1, arbitrary: editCopy },
+  { weight: 1, arbitrary: editProtection },
+);
+
+/** A plan that is saved over an applied state, applied with troubles, and meets what happens meanwhile. */
+export const savedPlanSequences = fc
+  .tuple(
+    fc.array(edit, { minLength: 2, maxLength: 5 }),
+    fc.oneof({ weight: 3, arbitrary: apply }, { weight: 1, arbitrary: troubledApply }),
+    fc.array(edit, { minLength: 2, maxLength: 5 }),
+    plan,
+    fc.array(
+      fc.oneof(
+        { weight: 6, arbitrary: applySaved },
+        ...[apply, troubledApply, limitedApply, probedApply, drift, resolve, edit].map((arbitrary) => ({
+          weight: 1,
+          arbitrary,
+        })),
+      ),
+      { minLength: 2, maxLength: 5 },
+    ),
+  )
+  .map(([before, first, edits, save, after]) => [...before, first, ...edits, save, ...after]);
+
 /** Edits are more frequent, so that applies have changes. */
 export const commands = fc.commands(
   [
@@ -235,6 +293,8 @@ export const commands = fc.commands(
     troubledApply,
     troubledApply,
     troubledApply,
+    limitedApply,
+    probedApply,
     plan,
     applySaved,
     drift,
@@ -252,7 +312,8 @@ export async function settleAll(system: System): Promise<void> {
     await system.check();
     if (ended === "done" && system.plan(await system.store.load()).changes.length === 0) {
       await expectNoWrite(system);
-      system.model.checkEnd(system.manifests.desired(), await system.store.load());
+      system.model.checkEnd(await system.store.load());
+      system.checkFiles();
       return system.check();
     }
     for (let left = system.inDoubt; left > 0; left -= 1) await system.resolve(0);

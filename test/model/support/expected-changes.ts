@@ -1,7 +1,6 @@
 import { formatAddress } from "../../../src/model/address.ts";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
 import type { Recorded, RecordedAttachment } from "../../../src/model/recorded.ts";
-import type { Attributes } from "../../../src/model/resource.ts";
 
 /**
  * A minimal difference of desired and recorded, for manifests that name files by id or by source and that
@@ -25,6 +24,24 @@ export function expectedChanges(desired: Desired, recorded: Recorded): string[] 
   excludeProtected(changes, desired, recorded);
   deferForDoubts(changes, open);
   return [...changes].map(([address, action]) => `${action} ${address}`).sort();
+}
+
+/** Whether a content has been, or may be, at the other source: what follows from that is not modeled. */
+export function movesContent({ drafts }: Desired, { attachments, inDoubt }: Recorded): boolean {
+  const places = new Map<string, string>();
+  const seen = [
+    ...drafts.flatMap((draft) =>
+      draft.attachments.map(({ address, content }) => [formatAddress(address), content?.sha256]),
+    ),
+    ...attachments.map(({ address, sha256 }) => [address, sha256]),
+    ...inDoubt.map(({ address, intent }) => [address, intent.sha256]),
+  ];
+  return seen.some(([address = "", sha256]) => {
+    if (sha256 === undefined) return false;
+    const place = places.get(sha256) ?? address;
+    places.set(sha256, place);
+    return place !== address;
+  });
 }
 
 /** What is recorded if every attachment in doubt took effect. */
@@ -135,23 +152,6 @@ function actionFor(
   const differs = ([name, value]: [string, unknown]) => touched.has(name) || reported.get(name) !== value;
   if (Object.entries(attributes).some(differs)) return "update";
   return unsure.length > 0 ? "in_doubt" : undefined;
-}
-
-/** Files desired by id that are not attached with the desired attributes: `drafts/1/product_files/11`. */
-export function missingFiles(
-  { drafts }: Desired,
-  held: ReadonlyMap<string, { readonly attributes: Attributes }>,
-): string[] {
-  return drafts
-    .flatMap(({ attachments }) => attachments)
-    .flatMap(({ address, attributes }) => {
-      if (address.ref.by !== "file_id") return [];
-      const file = formatAddress(address);
-      const there = held.get(file)?.attributes;
-      const reported = new Map(Object.entries(there ?? {}));
-      const same = Object.entries(attributes).every(([name, value]) => reported.get(name) === value);
-      return there !== undefined && same ? [] : [file];
-    });
 }
 
 /** Excludes detachments while the protection of a draft is removed, and a publish that depends on them. */

@@ -1,5 +1,6 @@
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import { wholeAddress } from "../../../src/model/address.ts";
+import type { Desired } from "../../../src/model/desired.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { formatVersion, type Recorded } from "../../../src/model/recorded.ts";
 import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
@@ -16,12 +17,15 @@ interface Values {
 /** A saved plan with the records of its resources. */
 export class SavedPlan {
   readonly bytes: string;
+  /** What the manifests said when it was made. */
+  readonly desired: Desired;
   readonly #plan: Plan;
   readonly #versions: string;
   #known: Values;
   #hasRun = false;
 
-  constructor(plan: Plan, recorded: Recorded) {
+  constructor(plan: Plan, { recorded, desired }: { recorded: Recorded; desired: Desired }) {
+    this.desired = desired;
     this.#plan = plan;
     this.bytes = formatPlanFile(plan);
     this.#known = this.#valuesOf(recorded);
@@ -49,6 +53,8 @@ export class SavedPlan {
     const isUnclear = own.some(
       ({ failure, settled }) => failure?.code === "not-attached" || settled !== undefined,
     );
+    // What waited for the plan is for a new one.
+    if (this.#plan.diagnostics.length > 0) return "either";
     if (isUnclear || this.#plan.changes.some(({ action }) => action === "in_doubt")) return "either";
     return isSame ? "fresh" : "stale";
   }

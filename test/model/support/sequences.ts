@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { commands, settleAll } from "./commands.ts";
+import { commands, savedPlanSequences, settleAll } from "./commands.ts";
 import { System } from "./system.ts";
 
 const { SEED, PATH_, SEQUENCES, PROGRESS } = process.env;
@@ -25,7 +25,8 @@ export async function checkSequences({ seed, runs }: Share): Promise<void> {
     const perSecond = (1000 * ran) / (performance.now() - startedAt);
     process.stderr.write(`${ran} of ${numRuns} sequences, ${perSecond.toFixed(1)}/s\n`);
   };
-  const property = fc.asyncProperty(commands, fc.constantFrom(1, 1, 4), async (sequence, concurrency) => {
+  const sequences = fc.oneof(commands, savedPlanSequences);
+  const property = fc.asyncProperty(sequences, fc.constantFrom(1, 1, 4), async (sequence, concurrency) => {
     const system = new System(concurrency);
     try {
       await system.open();

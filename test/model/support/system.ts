@@ -1,13 +1,14 @@
-import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
 import { resolutionOfAll } from "../../../src/apply/resolution.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import { isBlocked } from "../../../src/model/change.ts";
+import type { Desired } from "../../../src/model/desired.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Lease } from "../../../src/model/lock.ts";
+import type { Observed } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import type { Ledger } from "../../../src/model/ports.ts";
 import { type Recorded, targetOf } from "../../../src/model/recorded.ts";
@@ -16,27 +17,30 @@ import { checkSafety } from "../../../src/plan/safety.ts";
 import { assertFresh, formatPlanFile, parsePlanFile } from "../../../src/plan/saved-plan.ts";
 import type { Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
-import { assembleService } from "../../../src/service/open-service.ts";
-import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { forgetfulTracker } from "../../support/tracker.ts";
+import { apiKey, type Connection, connect, observeAll, profile, rate } from "./connect.ts";
 import { emptyLedger } from "./empty-ledger.ts";
+import { movesContent } from "./expected-changes.ts";
 import { Manifests, reversed } from "./manifests.ts";
 import { Model } from "./model.ts";
 import type { SavedPlan } from "./saved-plan.ts";
+import { type Comparison, ServedFiles } from "./served-files.ts";
 import type { Trouble } from "./trouble.ts";
 
-const apiKey = "canary-key-5e11";
-const rate = { limit: 1000, windowMs: 5 };
-const profile = serviceProfileSchema.parse({
-  settle_delay: "1ms",
-  upload_poll_min: "1ms",
-  upload_poll_max: "2ms",
-});
 const limits = { maxDeletes: { percent: 100, above: 1000 }, removedDrafts: "delete" } as const;
 const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
 class Killed extends Error {}
+
+/** How an apply is disturbed, limited, and what it applies. */
+interface ApplyOptions {
+  readonly trouble?: Trouble | undefined;
+  readonly saved?: SavedPlan;
+  readonly maxCalls?: number;
+  /** Checks the service first. */
+  readonly isProbed?: boolean;
+}
 
 /** The real parts and the model that checks them. Tests advance the wall clock past leases. */
 export class System {
@@ -54,12 +58,14 @@ export class System {
   #trouble: Trouble | undefined;
   #steps = 0;
   #calls = 0;
+  readonly #files: ServedFiles;
   #dead = false;
   #overtaker: { readonly store: StateStore; readonly lease: Lease } | undefined;
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
     this.#root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "draftsync-model-"));
+    this.#files = new ServedFiles(this.#root);
   }
 
   async open(): Promise<void> {
@@ -82,8 +88,17 @@ export class System {
   }
 
   writeSource(source: string, content: string) {
-    writeFileSync(join(this.#root, source), content);
-    return { sha256: createHash("sha256").update(content).digest("hex"), size: Buffer.byteLength(content) };
+    return this.#files.writeSource(source, content);
+  }
+
+  /** Every draft has the files of the manifests and no others. */
+  checkFiles(isProbed = false): void {
+    const comparison = this.#comparison(this.manifests.desired(), isProbed);
+    this.model.violations.push(...this.#files.ofDrafts(comparison));
+  }
+
+  #comparison(desired: Desired, isProbed: boolean): Comparison {
+    return { desired, state: this.sandbox.state(), drifted: this.model.drifted, isProbed };
   }
 
   get sandbox(): Sandbox {
@@ -95,12 +110,14 @@ export class System {
   }
 
   /** Plans twice, the second time with reversed input, which must give the same bytes (P16). */
-  plan(recorded: Recorded): Plan {
+  plan(recorded: Recorded, observed?: Observed): Plan {
     const desired = this.manifests.desired();
     const input = { workspace: "world", serviceOrigin: opened(this.#proxy).url, rate, profile };
-    const plan = buildPlan({ ...input, desired, recorded });
+    const seen = observed === undefined ? {} : { observed };
+    const plan = buildPlan({ ...input, ...seen, desired, recorded });
     const again = buildPlan({
       ...input,
+      ...seen,
       desired: reversed(desired),
       recorded: {
         ...recorded,
@@ -110,26 +127,44 @@ export class System {
     });
     if (formatPlanFile(plan) !== formatPlanFile(again))
       this.model.violations.push("P16: two plans of the same input differ");
-    this.model.checkPlan(plan.changes, desired, recorded);
+    if (observed === undefined && !movesContent(desired, recorded))
+      this.model.checkPlan(plan.changes, desired, recorded);
     return plan;
   }
 
-  async apply(trouble?: Trouble, bytes?: string): Promise<"done" | "not-all" | "refused" | "killed"> {
+  async apply({
+    trouble,
+    saved,
+    maxCalls,
+    isProbed = false,
+  }: ApplyOptions = {}): Promise<"done" | "not-all" | "refused" | "killed"> {
+    const products = this.sandbox.state().products.length;
+    const desired = saved?.desired ?? this.manifests.desired();
     const lease = await this.#lock();
-    const recorded = await this.store.load();
+    let recorded = await this.store.load();
     let planId: string | undefined;
     try {
-      const plan = bytes === undefined ? this.plan(recorded) : await this.#resumed(bytes, recorded);
-      if (checkSafety(plan, recorded, limits).length > 0) return "refused";
-      if (plan.changes.every(isBlocked)) return plan.changes.length > 0 ? "not-all" : "done";
       this.#arm(trouble);
+      const observed = isProbed ? await observeAll(this.#connection(), { desired, recorded }) : undefined;
+      if (observed !== undefined) {
+        await this.store.record(observed.confirmations);
+        recorded = await this.store.load();
+      }
+      const plan =
+        saved === undefined ? this.plan(recorded, observed) : await this.#resumed(saved.bytes, recorded);
+      if (checkSafety(plan, recorded, limits).length > 0) return "refused";
+      if (plan.changes.every(isBlocked) && (plan.drift ?? []).length === 0)
+        return plan.changes.length > 0 ? "not-all" : "done";
       planId = plan.plan_id;
-      return (await this.#runPlan(plan)) ? "done" : "not-all";
+      return (await this.#runPlan(plan, maxCalls)) ? "done" : "not-all";
     } catch (error) {
       if (!this.#dead && this.#overtaker === undefined) throw error;
       return "killed";
     } finally {
       await opened(this.#proxy).idle();
+      // A product has what the manifests had when they were applied, or planned.
+      const comparison = this.#comparison(desired, isProbed);
+      this.model.violations.push(...this.#files.ofProducts(products, comparison));
       if (this.#dead || this.#overtaker !== undefined) await this.#restart();
       else await lease.release();
       this.#trouble = undefined;
@@ -219,21 +254,14 @@ export class System {
     rmSync(this.#root, { recursive: true, force: true });
   }
 
-  async #runPlan(plan: Plan): Promise<boolean> {
-    const service = assembleService(
-      {
-        baseUrl: opened(this.#proxy).url,
-        apiKey,
-        rate,
-        concurrency: this.#concurrency,
-        timeoutMs: 20_000,
-        profile,
-        clock: this.clock,
-        emit: () => {},
-        root: this.#root,
-      },
-      { random: () => 0, hasResponded: false },
-    );
+  /** How this process reaches the service. */
+  #connection(): Connection {
+    const { url } = opened(this.#proxy);
+    return { url, root: this.#root, concurrency: this.#concurrency, clock: this.clock };
+  }
+
+  async #runPlan(plan: Plan, maxCalls?: number): Promise<boolean> {
+    const service = connect(this.#connection());
     try {
       const { totals, stopped } = await applyPlan({
         plan,
@@ -247,6 +275,7 @@ export class System {
         settleDelayMs: profile.settle_delay,
         concurrency: this.#concurrency,
         command: "apply",
+        ...(maxCalls === undefined ? {} : { limits: { maxCalls } }),
       });
       return stopped === undefined && totals.failed + totals.skipped + totals.in_doubt === 0;
     } finally {
