@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as send } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import { listenLocally } from "./listen.ts";
 
 /** The treatment of one request. */
 export type Fault =
   /** The request does not reach the service; the connection is cut. */
   | { readonly type: "lost" }
+  /** The connection is cut; the request takes effect after this number of milliseconds. */
+  | { readonly type: "late"; readonly ms: number }
   /** The request takes effect; the connection is cut before the response, or inside its body. */
   | { readonly type: "answer-lost" | "answer-cut" }
   /** The request takes effect; the response is held until the promise resolves, or forever without one. */
@@ -56,8 +59,10 @@ export interface FaultyProxy {
   /** Cuts every connection, and later ones without a record until {@link join}. */
   cut(): void;
   join(): void;
-  /** Resolves when no request is in flight to the service. */
+  /** Resolves when no request is in flight to the service, but for late ones. */
   idle(): Promise<void>;
+  /** Resolves when the late ones have arrived as well. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -66,14 +71,28 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
   const seen: string[] = [];
   const agent = new Agent({ keepAlive: true });
   const inFlight = new Set<Promise<void>>();
+  const late = new Set<Promise<void>>();
   let choose: ChooseFault = () => undefined;
   let isOpen = true;
+  const arriveLate = ({ incoming, request, body, ms }: LateRequest) => {
+    const arrived = delay(ms)
+      .then(() => forward(incoming, { target, agent, body }))
+      .then((answered) =>
+        seeEnd(request, { served: { status: answered.status, body: answered.body.toString() } }),
+      )
+      .finally(() => late.delete(arrived));
+    late.add(arrived);
+  };
   const handle = async (incoming: IncomingMessage, answer: ServerResponse) => {
     const body = await readAll(incoming);
     if (!isOpen) return void incoming.socket.destroy();
     const request = { method: incoming.method ?? "", path: incoming.url ?? "", body: body.toString() };
     seen.push(`${request.method} ${request.path}`);
     const fault = choose(request);
+    if (fault?.type === "late") {
+      incoming.socket.destroy();
+      return arriveLate({ incoming, request, body, ms: fault.ms });
+    }
     // `choose` may have cut all connections.
     if (fault?.type === "lost" || !isOpen) {
       incoming.socket.destroy();
@@ -89,10 +108,7 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
     seeEnd(request, { served: { status, body: response.body.toString() }, ...reported });
     if (fault?.type === "answer-held") await (fault.until ?? new Promise<never>(() => {}));
     if (fault?.type === "answer-lost" || !isOpen) return void incoming.socket.destroy();
-    if (fault?.type === "answer") return write(answer, fault);
-    answer.writeHead(status, response.headers);
-    if (fault?.type !== "answer-cut") return void answer.end(response.body);
-    answer.write(response.body.subarray(0, response.body.length >> 1), () => answer.destroy());
+    respond(answer, response, fault);
   };
   const server = createServer((incoming, answer) => {
     const handled = handle(incoming, answer)
@@ -120,6 +136,9 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
     async idle() {
       while (inFlight.size > 0) await Promise.allSettled(inFlight);
     },
+    async settled() {
+      while (inFlight.size + late.size > 0) await Promise.allSettled([...inFlight, ...late]);
+    },
     close: () => {
       agent.destroy();
       return new Promise<void>((closed) => {
@@ -133,6 +152,13 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
 /** A web page or an incomplete response reports nothing. */
 function reportedBy(fault: Fault): PassingEnd {
   return fault.type === "answer" && fault.body?.startsWith("{") === true ? { reported: fault.status } : {};
+}
+
+interface LateRequest {
+  readonly incoming: IncomingMessage;
+  readonly request: Passing;
+  readonly body: Buffer;
+  readonly ms: number;
 }
 
 interface Forwarding {
@@ -149,6 +175,20 @@ async function forward(incoming: IncomingMessage, { target, agent, body }: Forwa
       .end(body);
   });
   return { status: response.statusCode ?? 500, headers: response.headers, body: await readAll(response) };
+}
+
+function respond(
+  answer: ServerResponse,
+  { status, headers, body }: Awaited<ReturnType<typeof forward>>,
+  fault: Fault | undefined,
+): void {
+  if (fault?.type === "answer") {
+    write(answer, fault);
+    return;
+  }
+  answer.writeHead(status, headers);
+  if (fault?.type === "answer-cut") answer.write(body.subarray(0, body.length >> 1), () => answer.destroy());
+  else answer.end(body);
 }
 
 function write(answer: ServerResponse, { status, headers, body }: Extract<Fault, { type: "answer" }>): void {

@@ -105,6 +105,7 @@ const failedAfter = (...statuses: number[]) =>
 
 const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.constantFrom("lost", "answer-lost", "answer-cut").map((type) => ({ type })),
+  fc.constant({ type: "late", ms: 20 } as const),
   fc.constant({ type: "answer", carriedOut: true, status: 200, body: "<html>" } as const),
   fc
     .constantFrom(400, 401, 403, 408, 409, 422, 425, 429, 500, 502, 503, 504)
@@ -155,7 +156,10 @@ const trouble: fc.Arbitrary<Trouble> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ type: fc.constant("takeover" as const), at: step }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant("kill-on-wire" as const), path, at }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant("kill-on-wire" as const), path, at, isLate: fc.boolean() }),
+  },
 );
 
 /** Applies without faults, and again when done, which must not write (P5). */
@@ -174,7 +178,9 @@ const troubledApply = trouble.map((each) =>
 const probedApply = fc.option(trouble).map((each) =>
   command(`apply --refresh full with ${JSON.stringify(each)}`, async (system) => {
     const ended = await system.apply({ isProbed: true, trouble: each ?? undefined });
-    if (ended === "done" && each === null) system.checkFiles(true);
+    if (ended !== "done" || each !== null) return;
+    // What was in doubt, and is not wanted any more, is removed by the next one.
+    if (system.plan(await system.store.load()).changes.length === 0) system.checkFiles(true);
   }),
 );
 
@@ -312,6 +318,7 @@ export async function settleAll(system: System): Promise<void> {
     await system.check();
     if (ended === "done" && system.plan(await system.store.load()).changes.length === 0) {
       await expectNoWrite(system);
+      await system.settled();
       system.model.checkEnd(await system.store.load());
       system.checkFiles();
       return system.check();

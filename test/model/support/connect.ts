@@ -10,7 +10,6 @@ import { serviceProfileSchema } from "../../../src/service/profile.ts";
 export const apiKey = "canary-key-5e11";
 export const rate = { limit: 1000, windowMs: 5 };
 export const profile = serviceProfileSchema.parse({
-  settle_delay: "1ms",
   upload_poll_min: "1ms",
   upload_poll_max: "2ms",
 });
@@ -21,12 +20,23 @@ export interface Connection {
   /** Folder of the sources. */
   readonly root: string;
   readonly concurrency: number;
+  readonly settleDelayMs: number;
   readonly clock: Clock;
 }
 
-export function connect({ url, root, concurrency, clock }: Connection) {
+export function connect({ url, root, concurrency, settleDelayMs, clock }: Connection) {
   return assembleService(
-    { baseUrl: url, apiKey, rate, concurrency, timeoutMs: 20_000, profile, clock, emit: () => {}, root },
+    {
+      baseUrl: url,
+      apiKey,
+      rate,
+      concurrency,
+      timeoutMs: 20_000,
+      profile: { ...profile, settle_delay: settleDelayMs },
+      clock,
+      emit: () => {},
+      root,
+    },
     { random: () => 0, hasResponded: false },
   );
 }
@@ -44,7 +54,7 @@ export async function observeAll(
       policy: { mode: "full", attachments: "probe", maxCalls: 0, maxAgeMs: 0 },
       reader: service,
       fileIdOf: makeFileIdFinder(recorded),
-      settleDelayMs: profile.settle_delay,
+      settleDelayMs: connection.settleDelayMs,
       concurrency: connection.concurrency,
       clock: connection.clock,
       emit: () => {},

@@ -58,23 +58,29 @@ export class Model {
     if (file !== undefined) this.#hold(!this.held.get(file)?.ours, `P2: ${file} is attached a second time`);
   }
 
-  /** The effect of a call, and whether the client received the response. */
-  ended(request: Passing, { served, reported }: PassingEnd): void {
+  /** The effect of a call, and whether the client received the response. Returns the product that it made, if any. */
+  ended(request: Passing, { served, reported }: PassingEnd): number | undefined {
     const product = nonIdempotentOf(request);
     const effective = served !== undefined && served.status < 300;
     if (product !== undefined) {
       if (reported === 425 || reported === 429) this.#unproven.delete(product);
       else if (reported !== undefined && (reported < 300 || refusals.has(reported)))
         this.#unproven.set(product, "reported");
-      if (effective) this.products.set(Number(JSON.parse(served.body).data.id), product);
+      if (!effective) return undefined;
+      const id = Number(JSON.parse(served.body).data.id);
+      this.products.set(id, product);
+      return id;
     }
-    if (!effective) return;
     const file = attachedBy(request) ?? fileOf(request);
-    if (file === undefined) return;
-    if (request.method === "DELETE") return void this.held.delete(file);
+    if (!effective || file === undefined) return undefined;
+    if (request.method === "DELETE") {
+      this.held.delete(file);
+      return undefined;
+    }
     const attributes = { ...this.held.get(file)?.attributes, ...attributesOf(request) };
     const ours = request.method === "POST" || this.held.get(file)?.ours === true;
     this.held.set(file, { attributes, ours });
+    return undefined;
   }
 
   /** The ledger recorded an intent. */

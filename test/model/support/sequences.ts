@@ -26,8 +26,12 @@ export async function checkSequences({ seed, runs }: Share): Promise<void> {
     process.stderr.write(`${ran} of ${numRuns} sequences, ${perSecond.toFixed(1)}/s\n`);
   };
   const sequences = fc.oneof(commands, savedPlanSequences);
-  const property = fc.asyncProperty(sequences, fc.constantFrom(1, 1, 4), async (sequence, concurrency) => {
-    const system = new System(concurrency);
+  const settings = fc.record({
+    concurrency: fc.constantFrom(1, 1, 4),
+    isLate: fc.constantFrom(false, false, true),
+  });
+  const property = fc.asyncProperty(sequences, settings, async (sequence, each) => {
+    const system = new System(each);
     try {
       await system.open();
       await fc.asyncModelRun(() => ({ model: system, real: system }), sequence);

@@ -5,6 +5,8 @@ import type { Desired } from "../../../src/model/desired.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { SandboxState } from "../../../src/sandbox/state.ts";
 
+type Product = SandboxState["products"][number];
+
 /** A file of a draft or of a product at the service. */
 interface ServedFile {
   readonly fileId: number;
@@ -38,13 +40,11 @@ export class ServedFiles {
     return { sha256: digest("sha256"), size: Buffer.byteLength(content) };
   }
 
-  /** How products of drafts differ from the manifests; the first `before` of them are older. */
-  ofProducts(before: number, comparison: Comparison): string[] {
-    return comparison.state.products.slice(before).flatMap(({ draftId, duplicateOf, files }) => {
-      if (draftId === null || duplicateOf !== null) return [];
-      const differences = this.#differences(draftId, files, comparison);
-      return differences.map((difference) => `product of draft ${draftId}: ${difference}`);
-    });
+  /** How a product of a draft differs from the manifests. */
+  ofProduct({ draftId, duplicateOf, files }: Product, comparison: Comparison): string[] {
+    if (draftId === null || duplicateOf !== null) return [];
+    const differences = this.#differences(draftId, files, comparison);
+    return differences.map((difference) => `product of draft ${draftId}: ${difference}`);
   }
 
   /** How drafts differ from the manifests. */

@@ -5,19 +5,17 @@ import { applyPlan } from "../../../src/apply/apply-plan.ts";
 import { resolutionOfAll } from "../../../src/apply/resolution.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import { isBlocked } from "../../../src/model/change.ts";
-import type { Desired } from "../../../src/model/desired.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Lease } from "../../../src/model/lock.ts";
 import type { Observed } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/model/plan.ts";
-import type { Ledger } from "../../../src/model/ports.ts";
 import { type Recorded, targetOf } from "../../../src/model/recorded.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { checkSafety } from "../../../src/plan/safety.ts";
 import { assertFresh, formatPlanFile, parsePlanFile } from "../../../src/plan/saved-plan.ts";
 import type { Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
-import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy.ts";
+import { type Fault, type FaultyProxy, type Passing, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { forgetfulTracker } from "../../support/tracker.ts";
 import { apiKey, type Connection, connect, observeAll, profile, rate } from "./connect.ts";
 import { emptyLedger } from "./empty-ledger.ts";
@@ -27,11 +25,16 @@ import { Model } from "./model.ts";
 import type { SavedPlan } from "./saved-plan.ts";
 import { type Comparison, ServedFiles } from "./served-files.ts";
 import type { Trouble } from "./trouble.ts";
+import { truthOf } from "./truth.ts";
+import { watchedLedger } from "./watched-ledger.ts";
 
 const limits = { maxDeletes: { percent: 100, above: 1000 }, removedDrafts: "delete" } as const;
 const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
 class Killed extends Error {}
+
+/** What an apply is about. */
+type Applied = Pick<Comparison, "desired" | "isProbed">;
 
 /** How an apply is disturbed, limited, and what it applies. */
 interface ApplyOptions {
@@ -50,6 +53,10 @@ export class System {
   inDoubt = 0;
   readonly #root: string;
   readonly #concurrency: number;
+  readonly #settleDelayMs: number;
+  /** What is being applied, and what was when a publish was sent. */
+  #applying: Applied | undefined;
+  readonly #sent = new WeakMap<Passing, Applied>();
   #skew = 0;
   readonly clock = { now: () => Date.now() + this.#skew, monotonic: () => performance.now() };
   #sandbox: Sandbox | undefined;
@@ -62,29 +69,46 @@ export class System {
   #dead = false;
   #overtaker: { readonly store: StateStore; readonly lease: Lease } | undefined;
 
-  constructor(concurrency: number) {
+  constructor({ concurrency, isLate }: { concurrency: number; isLate: boolean }) {
     this.#concurrency = concurrency;
+    this.#settleDelayMs = isLate ? 150 : 1;
     this.#root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "draftsync-model-"));
     this.#files = new ServedFiles(this.#root);
   }
 
   async open(): Promise<void> {
     this.#sandbox = await startSandbox({ key: apiKey, uploadProcessingMs: 0 });
-    this.#proxy = await startFaultyProxy(this.#sandbox.url, (request, end) => this.model.ended(request, end));
+    this.#proxy = await startFaultyProxy(this.#sandbox.url, (request, end) => {
+      const made = this.model.ended(request, end);
+      if (made !== undefined) this.#checkProduct(made, this.#sent.get(request));
+    });
     this.#proxy.choose = (request) => {
       this.model.arrived(request);
+      if (this.#applying !== undefined) this.#sent.set(request, this.#applying);
       const trouble = this.#trouble;
       if (trouble === undefined || !("path" in trouble)) return undefined;
       if (request.method === "GET" || !request.path.startsWith(trouble.path)) return undefined;
       this.#calls += 1;
       if (this.#calls !== trouble.at) return undefined;
       if (trouble.type === "kill-on-wire") this.#die();
-      if (trouble.type !== "fault") return undefined;
+      if (trouble.type !== "fault") return trouble.isLate ? this.#late() : undefined;
       if (trouble.survives !== undefined)
         this.#trouble = { type: "kill", at: this.#steps + 1 + trouble.survives };
-      return trouble.fault;
+      return trouble.fault.type === "late" ? this.#late() : trouble.fault;
     };
     this.#store = await this.#openStore();
+  }
+
+  /** Where little time is left to settle, no call is late. */
+  #late(): Fault {
+    return this.#settleDelayMs > 20 ? { type: "late", ms: 20 } : { type: "lost" };
+  }
+
+  /** A product has the files that the manifests had when they were applied, or planned. */
+  #checkProduct(id: number, applied: Applied | undefined): void {
+    const product = this.sandbox.state().products.find((each) => each.id === id);
+    if (product === undefined || applied === undefined) return;
+    this.model.violations.push(...this.#files.ofProduct(product, this.#comparison(applied)));
   }
 
   writeSource(source: string, content: string) {
@@ -93,12 +117,12 @@ export class System {
 
   /** Every draft has the files of the manifests and no others. */
   checkFiles(isProbed = false): void {
-    const comparison = this.#comparison(this.manifests.desired(), isProbed);
+    const comparison = this.#comparison({ desired: this.manifests.desired(), isProbed });
     this.model.violations.push(...this.#files.ofDrafts(comparison));
   }
 
-  #comparison(desired: Desired, isProbed: boolean): Comparison {
-    return { desired, state: this.sandbox.state(), drifted: this.model.drifted, isProbed };
+  #comparison(applied: Applied): Comparison {
+    return { ...applied, state: this.sandbox.state(), drifted: this.model.drifted };
   }
 
   get sandbox(): Sandbox {
@@ -138,14 +162,15 @@ export class System {
     maxCalls,
     isProbed = false,
   }: ApplyOptions = {}): Promise<"done" | "not-all" | "refused" | "killed"> {
-    const products = this.sandbox.state().products.length;
-    const desired = saved?.desired ?? this.manifests.desired();
+    this.#applying = { desired: saved?.desired ?? this.manifests.desired(), isProbed };
     const lease = await this.#lock();
     let recorded = await this.store.load();
     let planId: string | undefined;
     try {
       this.#arm(trouble);
-      const observed = isProbed ? await observeAll(this.#connection(), { desired, recorded }) : undefined;
+      const observed = isProbed
+        ? await observeAll(this.#connection(), { desired: this.#applying.desired, recorded })
+        : undefined;
       if (observed !== undefined) {
         await this.store.record(observed.confirmations);
         recorded = await this.store.load();
@@ -162,9 +187,6 @@ export class System {
       return "killed";
     } finally {
       await opened(this.#proxy).idle();
-      // A product has what the manifests had when they were applied, or planned.
-      const comparison = this.#comparison(desired, isProbed);
-      this.model.violations.push(...this.#files.ofProducts(products, comparison));
       if (this.#dead || this.#overtaker !== undefined) await this.#restart();
       else await lease.release();
       this.#trouble = undefined;
@@ -202,41 +224,33 @@ export class System {
     this.#store = other;
   }
 
+  /** A person waits until no call can arrive any more. */
   async resolve(index: number): Promise<void> {
+    await this.settled();
     const { inDoubt, publications, duplicates } = await this.store.load();
     const operation = inDoubt[index % inDoubt.length];
     if (operation === undefined) return;
     const known = new Set([...publications, ...duplicates].map(({ productId }) => productId));
-    const { kind, intent } = operation;
-    const truth = () => {
-      if (kind === "publish" || kind === "duplicate") {
-        const made = this.sandbox
-          .state()
-          .products.find(
-            (each) =>
-              !known.has(each.id) &&
-              !this.forgotten.has(each.id) &&
-              (kind === "publish"
-                ? each.duplicateOf === null && each.draftId === intent.draftId
-                : each.duplicateOf === intent.productId),
-          );
-        return made === undefined
-          ? ({ type: "not_done" } as const)
-          : ({ type: "product", productId: made.id } as const);
-      }
-      const held = this.model.held.has(`drafts/${intent.draftId}/${intent.fileKind}/${intent.fileId}`);
-      return { type: held === (kind !== "detach") ? "done" : "not_done" } as const;
-    };
+    for (const id of this.forgotten) known.add(id);
+    const truth = truthOf(operation, {
+      products: this.sandbox.state().products,
+      known,
+      held: this.model.held,
+    });
     const lease = await this.#lock();
     // A saved plan goes on after its own publish; what follows from a file is for a new one.
     const runId = targetOf(operation) === undefined ? operation.runId : "resolve";
-    await this.store.record(resolutionOfAll([operation], truth(), this.clock.now()), runId);
+    await this.store.record(resolutionOfAll([operation], truth, this.clock.now()), runId);
     await lease.release();
     this.model.resolved(operation);
   }
 
   /** Products that the ledger had before. */
   readonly forgotten = new Set<number>();
+
+  settled(): Promise<void> {
+    return opened(this.#proxy).settled();
+  }
 
   async check(): Promise<void> {
     const recorded = await this.store.load();
@@ -249,6 +263,7 @@ export class System {
 
   async close(): Promise<void> {
     await this.#store?.close();
+    await this.#proxy?.settled();
     await this.#proxy?.close();
     await this.#sandbox?.close();
     rmSync(this.#root, { recursive: true, force: true });
@@ -257,7 +272,13 @@ export class System {
   /** How this process reaches the service. */
   #connection(): Connection {
     const { url } = opened(this.#proxy);
-    return { url, root: this.#root, concurrency: this.#concurrency, clock: this.clock };
+    return {
+      url,
+      root: this.#root,
+      concurrency: this.#concurrency,
+      settleDelayMs: this.#settleDelayMs,
+      clock: this.clock,
+    };
   }
 
   async #runPlan(plan: Plan, maxCalls?: number): Promise<boolean> {
@@ -265,14 +286,14 @@ export class System {
     try {
       const { totals, stopped } = await applyPlan({
         plan,
-        ledger: this.#watched(),
+        ledger: watchedLedger(this.store, this.model, () => this.#step()),
         outcomes: forgetfulTracker,
         service,
         storage: service.storage,
         clock: this.clock,
         emit: () => {},
         signal: new AbortController().signal,
-        settleDelayMs: profile.settle_delay,
+        settleDelayMs: this.#settleDelayMs,
         concurrency: this.#concurrency,
         command: "apply",
         ...(maxCalls === undefined ? {} : { limits: { maxCalls } }),
@@ -281,45 +302,6 @@ export class System {
     } finally {
       await service.close();
     }
-  }
-
-  /** The ledger with a possible kill before and after every change of the journal. */
-  #watched(): Ledger {
-    const store = this.store;
-    const around = async <T>(work: () => Promise<T>, done: () => void = () => {}): Promise<T> => {
-      await this.#step();
-      const result = await work();
-      done();
-      await this.#step();
-      return result;
-    };
-    return {
-      load: () => store.load(),
-      inDoubt: () => store.inDoubt(),
-      refusedDrafts: () => store.refusedDrafts(),
-      lostWrites: (since) => store.lostWrites(since),
-      assertOwner: (owner) => store.assertOwner(owner),
-      bind: (owner) => store.bind(owner),
-      startRun: (run) => store.startRun(run),
-      finishRun: (id, result) => store.finishRun(id, result),
-      begin: (operation) =>
-        around(
-          () => store.begin(operation),
-          () => this.model.begun(operation),
-        ),
-      resend: (id) =>
-        around(
-          () => store.resend(id),
-          () => this.model.resent(id),
-        ),
-      finish: (id, result, effects) =>
-        around(
-          () => store.finish(id, result, effects),
-          () => this.model.finished(id, result),
-        ),
-      record: (...given) => around(() => store.record(...given)),
-      close: () => store.close(),
-    };
   }
 
   async #step(): Promise<void> {
