@@ -17,6 +17,7 @@ import { allEnded } from "./operation.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { type CallShortfall, isLimited, RunBudget } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
+import { byLatestFailure } from "./start-order.ts";
 import { type ChangeTracker, makeTracker } from "./tracker.ts";
 import { makeUploads } from "./uploads.ts";
 
@@ -109,9 +110,6 @@ interface Work {
 async function applyAll(context: ApplyContext, { tracker, plan, concurrency, halt }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
-  // They start when the others have ended: a draft whose calls are lost or refused in every run must not use up what limits a run.
-  const last = new Set((await context.ledger.inDoubt()).map(({ intent }) => intent.draftId));
-  if (context.budget !== undefined) for (const id of await context.ledger.refusedDrafts()) last.add(id);
   for (const change of blocked) tracker.block(change);
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -131,24 +129,25 @@ async function applyAll(context: ApplyContext, { tracker, plan, concurrency, hal
   const ends = new Map<number, Promise<DraftEnd>>();
   const start = (draft: DraftWork) => {
     const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
-    return limit(() => guarded(() => runDraft(own, draft)));
-  };
-  const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
-  const isLast = ({ draftId }: DraftWork) => last.has(draftId);
-  for (const draft of drafts) if (!isLast(draft)) ends.set(draft.draftId, start(draft));
-  const copies = duplicates.filter(({ after }) => after.product_id !== undefined).map(copy);
-  const first = Promise.allSettled([...ends.values(), ...copies]);
-  for (const draft of drafts.filter(isLast))
     ends.set(
       draft.draftId,
-      first.then(() => start(draft)),
+      limit(() => guarded(() => runDraft(own, draft))),
     );
+  };
+  const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
+  const copies: Promise<void>[] = [];
+  const startable = [
+    ...drafts.map((draft) => ({ changes: draft.changes, start: () => start(draft) })),
+    ...duplicates
+      .filter(({ after }) => after.product_id !== undefined)
+      .map((change) => ({ changes: [change], start: () => copies.push(limit(() => copy(change))) })),
+  ];
+  for (const each of await byLatestFailure(startable, context.ledger)) each.start();
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
-    ...copies,
     ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),
   ];
-  await allEnded<unknown>([...ends.values(), ...rest]);
+  await allEnded<unknown>([...ends.values(), ...copies, ...rest]);
 }
 
 /** While a draft waits until lost calls can no longer take effect, which may be minutes, another one takes its place. */

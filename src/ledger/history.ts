@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from "kysely";
+import { formatAddress } from "../model/address.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
 import { recordsOf } from "./records.ts";
@@ -78,19 +79,26 @@ export async function readInDoubt(queries: LedgerQueries, location: string): Pro
   });
 }
 
-/** Part of a transaction: `Ledger.refusedDrafts`. */
-export async function readRefusedDrafts(
-  queries: LedgerQueries,
-  location: string,
-): Promise<ReadonlySet<number>> {
-  const latest = queries.selectFrom("operations").select("run_id").orderBy("id", "desc").limit(1);
-  const rows = await queries
+/** Part of a transaction: `Ledger.failures`. */
+export async function readFailures(queries: LedgerQueries): Promise<ReadonlyMap<string, number>> {
+  const operations = await queries
     .selectFrom("operations")
-    .selectAll()
-    .where("run_id", "=", latest)
-    .where("outcome", "=", "rejected")
+    .select(({ fn }) => ["address", fn.max("started_at").as("at")])
+    .where((or) => or.or([or("outcome", "=", "rejected"), inDoubt]))
+    .groupBy("address")
     .execute();
-  return new Set(recordsOf(tables.operations, rows, location).flatMap(({ intent }) => intent.draftId ?? []));
+  const uploads = await queries
+    .selectFrom("uploads")
+    .select(["source", "at"])
+    .where("status", "=", "failed")
+    .where("source", "is not", null)
+    .execute();
+  return new Map([
+    ...uploads.map(
+      ({ source, at }) => [formatAddress({ type: "upload", source: `${source}` }), Number(at)] as const,
+    ),
+    ...operations.map(({ address, at }) => [`${address}`, Number(at)] as const),
+  ]);
 }
 
 /** Runs by start, then id. */

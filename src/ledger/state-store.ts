@@ -16,7 +16,6 @@ import {
   makesProduct,
   type Recorded,
   type RecordedNames,
-  type RecordedOperation,
   type RecordedOwner,
 } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
@@ -26,10 +25,9 @@ import {
   forgetQuietRuns,
   type OperationFilter,
   type RunFilter,
-  readInDoubt,
+  readFailures,
   readLostWrites,
   readOperations,
-  readRefusedDrafts,
   readRuns,
 } from "./history.ts";
 import {
@@ -121,12 +119,8 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => readOperations(queries, this.location, filter));
   }
 
-  inDoubt(): Promise<readonly RecordedOperation[]> {
-    return this.#read((queries) => readInDoubt(queries, this.location));
-  }
-
-  refusedDrafts(): Promise<ReadonlySet<number>> {
-    return this.#read((queries) => readRefusedDrafts(queries, this.location));
+  failures(): Promise<ReadonlyMap<string, number>> {
+    return this.#read(readFailures);
   }
 
   lostWrites(since: number): Promise<StoredOperation[]> {

@@ -1,7 +1,7 @@
 import type { LedgerEffect } from "./effect.ts";
 import type { StoredOperation } from "./history.ts";
 import type { CallFailure, CallResult } from "./outcome.ts";
-import type { NewOperation, Recorded, RecordedOperation } from "./recorded.ts";
+import type { NewOperation, Recorded } from "./recorded.ts";
 import type { LedgerOwner, OperationResult } from "./recovery.ts";
 import type { Attributes, FileTarget } from "./resource.ts";
 
@@ -186,10 +186,8 @@ export interface RunRecord {
  */
 export interface Ledger {
   load(): Promise<Recorded>;
-  /** The operations in doubt, without the rest of {@link Ledger.load}. */
-  inDoubt(): Promise<readonly RecordedOperation[]>;
-  /** The drafts of which a call was refused in the latest run that sent any. */
-  refusedDrafts(): Promise<ReadonlySet<number>>;
+  /** When a call that was refused, or is in doubt, or an upload that failed was begun last; epoch milliseconds, by address. */
+  failures(): Promise<ReadonlyMap<string, number>>;
   /**
    * Publishes, and calls about files, that ended after `since` (epoch milliseconds), or have no outcome, and of which at least one request may
    * have been lost: those of unknown outcome, and those that took several requests.

@@ -162,28 +162,59 @@ test("a limit too small for the next operation exits with 1 and names a limit th
   expect(await apply("--max-calls", "2")).toMatchObject({ code: 0 });
 });
 
-test("a draft whose calls are refused in every run does not use up --max-calls for ever", async () => {
-  await folder.write({ "manifests/a.yaml": `${draft(1, 4)}---\n${draft(2, 2)}` });
-  const refusal = (status: number) => {
-    const headers = { "content-type": "application/vnd.api+json" };
-    return { type: "answer", status, body: `{"errors":[{"status":"${status}"}]}`, headers } as const;
-  };
+const refusal = (status: number) => {
+  const headers = { "content-type": "application/vnd.api+json" };
+  return { type: "answer", status, body: `{"errors":[{"status":"${status}"}]}`, headers } as const;
+};
+const many = Array.from({ length: 12 }, (_none, at) => 11 + at);
+
+test("drafts that are refused in every run do not use up --max-calls for ever", async () => {
+  await folder.write({
+    "manifests/a.yaml": many.map((id) => draft(id, 1)).join("---\n"),
+    "manifests/b.yaml": draft(90, 2),
+  });
+  proxy.choose = ({ path }) => (path.startsWith("/api/drafts/90/") ? undefined : refusal(400));
+  const codes: number[] = [];
+  for (let runs = 0; runs < 3; runs += 1) codes.push((await apply("--max-calls", "6")).code);
+  expect(codes).toEqual([3, 3, 3]);
+  expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }, { draftId: 90 }]);
+});
+
+test("uploads that are refused in every run do not use up --max-calls for ever", async () => {
+  const sources = many.map((id) => [`files/${id}.obj`, `content ${id}`] as const);
+  await folder.write({
+    ...Object.fromEntries(sources),
+    "manifests/a.yaml": many
+      .map((id) => `draft: ${id}\nproduct_files: [{ source: ../files/${id}.obj }]\n`)
+      .join("---\n"),
+    "manifests/b.yaml": draft(90, 2),
+  });
   proxy.choose = ({ method, path }) =>
-    path.startsWith("/api/drafts/1/") ? refusal(method === "POST" ? 422 : 404) : undefined;
-  for (let runs = 0; runs < 2; runs += 1) expect((await apply("--max-calls", "4")).code).toBe(3);
-  expect(sandbox.state().attachments).toMatchObject([{ draftId: 2 }, { draftId: 2 }]);
+    method === "POST" && path === "/api/uploads" ? refusal(422) : undefined;
+  for (let runs = 0; runs < 4; runs += 1) expect((await apply("--max-calls", "6")).code).toBe(3);
+  expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }, { draftId: 90 }]);
+});
+
+test("a draft in doubt is settled although others are refused in every run", async () => {
+  await folder.write({ "manifests/b.yaml": draft(90, 1), "manifests/a.yaml": draft(89, 0) });
+  proxy.choose = ({ path }) => (path.startsWith("/api/drafts/90/") ? { type: "answer-lost" } : undefined);
+  expect((await apply("--max-calls", "1")).code).toBe(4);
+  await folder.write({ "manifests/a.yaml": many.map((id) => draft(id, 1)).join("---\n") });
+  proxy.choose = ({ path }) => (path.startsWith("/api/drafts/90/") ? undefined : refusal(400));
+  for (let runs = 0; runs < 3; runs += 1) await apply("--max-calls", "6");
+  expect((await run("state", "list", "--in-doubt")).stdout).not.toContain("drafts/90");
 });
 
 test("a lost attachment is settled although --until is shorter than settle_delay", async () => {
   const { "draftsync.yaml": text } = config();
   await folder.write({
-    "draftsync.yaml": text.replace("settle_delay: 1ms", "settle_delay: 2s"),
+    "draftsync.yaml": text.replace("settle_delay: 1ms", "settle_delay: 6s"),
     "manifests/a.yaml": publishedDraft(1),
   });
   proxy.choose = ({ path }) => (path.startsWith("/api/drafts/1/") ? { type: "lost" } : undefined);
-  expect((await apply("--until", "3s")).code).toBe(4);
+  expect((await apply("--until", "20s")).code).toBe(4);
   proxy.choose = () => undefined;
   const codes: number[] = [];
-  for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "1s")).code);
+  for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "4s")).code);
   expect(codes).toEqual([7, 0]);
 });

@@ -13,8 +13,7 @@ export function watchedLedger(store: StateStore, model: Model, step: () => Promi
   };
   return {
     load: () => store.load(),
-    inDoubt: () => store.inDoubt(),
-    refusedDrafts: () => store.refusedDrafts(),
+    failures: () => store.failures(),
     lostWrites: (since) => store.lostWrites(since),
     assertOwner: (owner) => store.assertOwner(owner),
     bind: (owner) => store.bind(owner),

@@ -60,17 +60,23 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await lost(Date.now() + 60_000)).toEqual([ids[3]]);
     });
 
-    test("finds the drafts that the latest run could not change", async () => {
+    test("knows when a call was refused last, or in doubt, at each address", async () => {
       const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      const before = Date.now();
       for (const [id, outcome] of [
         ["a", "rejected"],
-        ["b", "done"],
+        ["b", "rejected"],
+        ["c", "done"],
+        ["d", "unknown"],
       ] as const) {
-        await ledger.startRun({ ...sampleRun, id });
-        await ledger.begin({ ...attachOperation(`${id}1`), runId: id });
-        await ledger.finish(`${id}1`, { outcome, attempts: 1 }, []);
-        expect([...(await ledger.refusedDrafts())]).toEqual(id === "a" ? [7] : []);
+        await ledger.begin(attachOperation(id, { a: 1, b: 1, c: 2, d: 3 }[id]));
+        await ledger.finish(id, { outcome, attempts: 1 }, []);
       }
+      const failures = await ledger.failures();
+      const addresses = [1, 3].map((fileId) => attachOperation("a", fileId).address);
+      expect([...failures.keys()].sort()).toEqual(addresses);
+      for (const at of failures.values()) expect(at).toBeGreaterThanOrEqual(before);
     });
 
     test("records the operation that proved another operation's outcome", async () => {
