@@ -4,7 +4,7 @@ import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/reco
 import { isoTime } from "../model/time.ts";
 import { applyEffect } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
-import { beginOperation, finishOperation, startRun, supersede } from "./journal.ts";
+import { beginOperation, finishOperation, resendOperation, startRun, supersede } from "./journal.ts";
 import type { LedgerQueries } from "./tables.ts";
 import { raiseVersions } from "./versions.ts";
 
@@ -22,6 +22,7 @@ interface ReplayContext {
  * |---|---|
  * | missing (the ledger is older than the call) | intent, outcome and effects are recorded |
  * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
+ * | asked to wait, and sent again since (the ledger is older than that) | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
  * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
  * | with this outcome | nothing |
@@ -44,6 +45,7 @@ export async function replay(
   if (course.type === "known") return course;
 
   if (found === undefined) await beginAgain(queries, record, context);
+  else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
   const finished = await finishOperation(queries, operation.id, { ...result, at });
   if (course.type === "note") return course.overruled ? { type: "noted", ...other } : { type: "known" };
   await raiseVersions(queries, record.effects, operation.runId);
@@ -103,7 +105,7 @@ function decide(circumstances: {
 }): Course {
   const { found, record, products, choice } = circumstances;
   // Without attempts, it only ended because its lock was taken over.
-  if (found?.attempts !== undefined) {
+  if (found?.attempts !== undefined && !wasSentAgain(found, record)) {
     if (found.outcome === record.result.outcome || choice === "keep-ledger") return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };
   }
@@ -118,6 +120,11 @@ function decide(circumstances: {
   }
   if (choice === undefined) return { type: "conflict", ledger: contradictions.join(", and ") };
   return choice === "keep-ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
+}
+
+/** Only a call that was asked to wait is sent again. */
+function wasSentAgain({ outcome, failure }: StoredOperation, { result }: RecoveryRecord): boolean {
+  return outcome === "rejected" && failure?.code === "rate-limited" && result.outcome !== "rejected";
 }
 
 function isInDoubt(operation: StoredOperation | undefined): boolean {

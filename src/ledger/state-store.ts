@@ -182,9 +182,11 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     if (makesProduct(operation.kind)) await this.#database.checkpoint?.();
   }
 
-  resend(operationId: string): Promise<void> {
+  async resend(operationId: string): Promise<void> {
     const at = this.#clock.now();
-    return this.#write(shown, (queries) => resendOperation(queries, operationId, at));
+    await this.#write(shown, (queries) => resendOperation(queries, operationId, at));
+    // The refusal may be in the file already.
+    await this.#database.checkpoint?.();
   }
 
   finish(operationId: string, result: OperationResult, effects: readonly LedgerEffect[]): Promise<void> {

@@ -88,6 +88,8 @@ function adoptFile(
         address: address === resource ? (attaching[0]?.address ?? address) : address,
         attributes: mergeAttributes(target.kind, known?.attributes ?? {}, returned),
         ...(sha256 === undefined ? {} : { sha256 }),
+        // The rest of a replacement.
+        ...(known?.replacedBy === undefined ? {} : { replacedBy: known.replacedBy }),
         provenance: { by: "import", at },
       },
       ...(replaces === undefined ? {} : { replaces }),

@@ -40,6 +40,12 @@ describe("detach of an interrupted replace", () => {
     expect([attached().length, sandbox.state().products.length]).toEqual([2, 1]);
   });
 
+  test("stays the rest of the replace when the old file is imported", async () => {
+    const [, old] = (await planned()).changes[0].address.match(/(\d+)$/) ?? [];
+    expect(await run("import", `drafts/1/product_files/${old}`)).toMatchObject({ code: 0 });
+    expect((await planned()).changes).toMatchObject([{ action: "delete", completes_replace: true }]);
+  });
+
   test("is not blocked by protect", async () => {
     await folder.write(manifest("protect: true\n"));
     expect((await apply()).code).toBe(0);

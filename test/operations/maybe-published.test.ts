@@ -234,3 +234,22 @@ test("a later revision is not published after a file was found attached, until a
   expect(await apply()).toMatchObject({ code: 0 });
   expect(publishes()).toBe(1);
 });
+
+test.each([
+  { said: "--done", words: () => ["--done"] },
+  { said: "its product", words: () => ["--product-id", productId] },
+])("a later revision that was published into the same product is recorded with $said", async ({ words }) => {
+  await confirmLedger();
+  expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
+  await folder.write({
+    "manifests/a.yaml": manifest.replace("true", "{ revision: 2 }"),
+    "manifests/c.yaml": "duplicates: []\n",
+  });
+  expect(await apply()).toMatchObject(refused);
+  expect(await resolve(...words())).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`recorded as product ${productId} at revision 2`),
+  });
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect(publishes()).toBe(0);
+});

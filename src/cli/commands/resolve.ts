@@ -153,12 +153,13 @@ async function recordEarlier(
   if (isMarked && resolution?.type === "not_done") {
     const { draftId } = parsed;
     await recordEdit(await workspace.ledger(), command, [{ type: "maybe_published_settled", draftId }]);
-    cli.terminal.err(
-      `${address} is settled: draft ${draftId} has no product that is not recorded; the next apply publishes it.\n`,
-    );
+    cli.terminal.err(`${address} is settled: draft ${draftId} has no product that is not recorded.\n`);
     return;
   }
-  if (isMarked && resolution?.type !== "product") {
+  const kept = isMarked ? publicationsInForce(recorded).get(parsed.draftId)?.productId : undefined;
+  const said: Resolution | undefined =
+    resolution?.type === "done" && kept !== undefined ? { type: "product", productId: kept } : resolution;
+  if (isMarked && said?.type !== "product") {
     throw new CliError(
       `it must be said whether draft ${parsed.draftId} is published: --product-id ID or --not-done`,
       {
@@ -167,19 +168,19 @@ async function recordEarlier(
       },
     );
   }
-  if (resolution?.type !== "product") {
+  if (said?.type !== "product") {
     throw new CliError(`nothing is in doubt at ${address}`, {
       code: "nothing-in-doubt",
       hint: "`draftsync plan` marks operations in doubt with `?`. To record a product made before this ledger: --product-id ID.",
     });
   }
-  const { productId } = resolution;
+  const { productId } = said;
   if (addressOfProduct(productId, recorded) === address && !isMarked) {
     cli.terminal.err(`${address} is recorded as product ${productId} already.\n`);
     return;
   }
   const { desired } = await loadDesired(cli, config, "stat");
-  assertUnrecorded(productId, recorded);
+  if (productId !== kept) assertUnrecorded(productId, recorded);
   const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;

@@ -84,19 +84,26 @@ export class System {
     });
     this.#proxy.choose = (request) => {
       this.model.arrived(request);
-      if (this.#applying !== undefined) this.#sent.set(request, this.#applying);
-      const trouble = this.#trouble;
-      if (trouble === undefined || !("path" in trouble)) return undefined;
-      if (request.method === "GET" || !request.path.startsWith(trouble.path)) return undefined;
-      this.#calls += 1;
-      if (this.#calls !== trouble.at) return undefined;
-      if (trouble.type === "kill-on-wire") this.#die();
-      if (trouble.type !== "fault") return trouble.isLate ? this.#late() : undefined;
-      if (trouble.survives !== undefined)
-        this.#trouble = { type: "kill", at: this.#steps + 1 + trouble.survives };
-      return trouble.fault.type === "late" ? this.#late() : trouble.fault;
+      const fault = this.#faultOf(request);
+      // Before a late call arrives, a file may be changed outside draftsync once more.
+      const isProbed = this.#applying?.isProbed === true && fault?.type !== "late";
+      if (this.#applying !== undefined) this.#sent.set(request, { ...this.#applying, isProbed });
+      return fault;
     };
     this.#store = await this.#openStore();
+  }
+
+  #faultOf({ method, path }: Passing): Fault | undefined {
+    const trouble = this.#trouble;
+    if (trouble === undefined || !("path" in trouble)) return undefined;
+    if (method === "GET" || !path.startsWith(trouble.path)) return undefined;
+    this.#calls += 1;
+    if (this.#calls !== trouble.at) return undefined;
+    if (trouble.type === "kill-on-wire") this.#die();
+    if (trouble.type !== "fault") return trouble.isLate ? this.#late() : undefined;
+    if (trouble.survives !== undefined)
+      this.#trouble = { type: "kill", at: this.#steps + 1 + trouble.survives };
+    return trouble.fault.type === "late" ? this.#late() : trouble.fault;
   }
 
   /** Where little time is left to settle, no call is late. */

@@ -180,6 +180,17 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(record(), "keep-ledger")).toEqual({ type: "known" });
     });
 
+    test("are recorded in a ledger from before the call was sent again", async () => {
+      const { ledger } = await make();
+      await begin(ledger, publishOperation);
+      const throttled = { ...refused, status: 429, failure: { ...lostResponse, code: "rate-limited" } };
+      await ledger.finish("op", throttled, []);
+      const outcome = record({ operation: publishOperation, effects: [publication(5)], productId: 5 });
+      expect(await ledger.replay(outcome)).toEqual({ type: "recorded" });
+      expect((await ledger.load()).publications).toMatchObject([{ productId: 5 }]);
+      expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+    });
+
     test("are rejected completely when one effect is invalid", async () => {
       const { ledger } = await make();
       await begin(ledger);

@@ -79,3 +79,18 @@ test.each(["publish", "duplicate"] as const)("has a %s in its file before it is 
   copyFileSync(location, copy);
   expect((await (await openForTest(copy)).load()).inDoubt).toMatchObject([{ id: "op", kind }]);
 });
+
+test("has a publish that is sent again in its file before it is sent", async () => {
+  const location = join(freshFolder(), "state.db");
+  const ledger = await openForTest(location);
+  await ledger.startRun(sampleRun);
+  await ledger.begin({ ...attachOperation("op"), kind: "publish" });
+  await ledger.finish("op", { outcome: "rejected", status: 429, attempts: 1 }, []);
+  // The checkpoint before another publish puts the refusal into the file as well.
+  await ledger.begin({ ...attachOperation("other"), kind: "publish" });
+  await ledger.resend("op");
+  const copy = join(freshFolder(), "state.db");
+  copyFileSync(location, copy);
+  const { inDoubt } = await (await openForTest(copy)).load();
+  expect(inDoubt.map(({ id }) => id).sort()).toEqual(["op", "other"]);
+});
