@@ -1,3 +1,5 @@
+import { existsSync, realpathSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import type { Cli } from "./cli.ts";
 import { makeProgram } from "./program.ts";
 import { CliError } from "./runtime/cli-error.ts";
@@ -50,9 +52,14 @@ function logForNode(terminal: Terminal): void {
   process.on("uncaughtException", (error) => process.exit(reportError(error, terminal)));
 }
 
+/** As the shell names it, because a link in it may lead to another folder while a service runs. */
 function currentFolder(): string {
+  const { PWD } = process.env;
   try {
-    return process.cwd();
+    const folder = process.cwd();
+    return PWD !== undefined && isAbsolute(PWD) && existsSync(PWD) && realpathSync(PWD) === folder
+      ? PWD
+      : folder;
   } catch (error) {
     throw new CliError("the working directory no longer exists", {
       code: "no-folder",

@@ -1,4 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { rename, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startDraftsync } from "../support/cli.ts";
 import { holdAnswers } from "../support/faulty-proxy.ts";
 import { startWebhook } from "../support/webhook.ts";
 import { useWorkspace } from "../support/workspace.ts";
@@ -9,7 +12,7 @@ const manifest = (count: number, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ")}]\n${rest}`,
 });
 
-const { sandbox, proxy, folder, config, run, confirmLedger, start, holdApply } = useWorkspace({
+const { sandbox, proxy, folder, config, options, run, confirmLedger, start, holdApply } = useWorkspace({
   files: manifest(2),
   service: { timeout: "10m" },
   sandbox: { key },
@@ -251,4 +254,27 @@ test("a service that has completed many runs exits without warnings", async () =
   const { code, stderr } = await service.ended;
   expect(code).toBe(0);
   expect(stderr).not.toMatch(/Warning|MaxListeners/);
+});
+
+test("a service that was started in a linked folder reads the release that the link leads to by then", async () => {
+  for (const release of [1, 2]) {
+    const files = { ...config("state: ../state.db\n"), ...manifest(release + 1) };
+    for (const [name, text] of Object.entries(files))
+      await folder.write({ [`releases/${release}/${name}`]: text });
+  }
+  const link = join(folder.path, "current");
+  await symlink("releases/1", link);
+  const { env } = options();
+  const service = startDraftsync(["reconcile", "--interval", "1d"], {
+    cwd: link,
+    env: { ...env, PWD: link },
+  });
+  onTestFinished(() => void service.kill("SIGKILL"));
+  const attached = () => sandbox.state().attachments.length;
+  await expect.poll(attached, { timeout }).toBe(2);
+  await expect.poll(service.stderr, { timeout }).toContain(" ok: 2 done");
+  await symlink("releases/2", `${link}-next`);
+  await rename(`${link}-next`, link);
+  service.kill("SIGHUP");
+  await expect.poll(attached, { timeout }).toBe(3);
 });
