@@ -98,18 +98,17 @@ describe("reconcile service", () => {
     expect(await service.ask("/readyz")).toMatchObject({ status: 200, text: expect.stringContaining("ok") });
   });
 
-  test("reloads the config on SIGHUP and keeps the previous config if the new one is invalid", async () => {
+  test("reads the config in every run, and changes nothing while it has errors", async () => {
     await confirmLedger();
     await folder.write(manifest(2, "publish: true\n"));
     const service = serve();
     expect(await service.line(1)).toContain(" ok, with changes excluded by policy: 2 done, 1 excluded");
-    await folder.write(config("reconcile: { allow: [publish], unknown: 1 }\n"));
-    expect(await service.again()).toContain(" ok, with changes excluded by policy: 1 excluded");
-    expect(service.stderr()).toContain("the changed config has errors; the previous config stays in use\n");
+    await folder.write({ ...config("reconcile: { allow: [publish], unknown: 1 }\n"), ...manifest(3) });
+    expect(await service.again()).toContain(" failing: ");
     expect(service.stderr()).toContain('"unknown" is not known');
-    await folder.write(config("reconcile: { allow: [publish] }\n"));
+    expect(sandbox.state().attachments).toHaveLength(2);
+    await folder.write({ ...config("reconcile: { allow: [publish] }\n"), ...manifest(2, "publish: true\n") });
     expect(await service.again()).toContain(" ok: 1 done, 2 calls");
-    expect(service.stderr()).toContain("reloaded the config: ");
     expect(sandbox.state().products).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 // `npm run soak:reconcile -- --minutes N [--seed S]`: two instances of `reconcile --interval` side by side on one ledger,
 // against a sandbox with faults, looking at the files within a budget, with edits, another client's changes, doubts
-// resolved, reloads and restarts in between; then it is judged by the server's log: one writer at a time, the bound kept, and metrics that agree with it. Ends with 1 on a violation.
+// resolved, changes of the config and restarts in between; then it is judged by the server's log: one writer at a time, the bound kept, and metrics that agree with it. Ends with 1 on a violation.
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

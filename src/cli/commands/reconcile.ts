@@ -16,7 +16,7 @@ export const defineReconcile: DefineCommand = (program, cli) => {
     .description(
       "Checks the service within refresh.max_calls, plans, excludes changes that reconcile.allow does not list (default: " +
         "create and update), and applies the rest without asking. Runs once, for a timer, or with --interval as a service " +
-        "until SIGTERM. A service reloads its config on SIGHUP.",
+        "until SIGTERM. SIGHUP starts a run of a service.",
     )
     .option("--interval <duration>", "keep running, and reconcile at this interval", parseInterval)
     .option("--listen <address>", "with --interval: serve /healthz, /readyz and /metrics at host:port")

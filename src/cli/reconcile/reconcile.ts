@@ -37,6 +37,8 @@ import { ledgerAgeOf, ReconcileTally } from "./tally.ts";
 /** Input of {@link reconcile}. */
 export interface ReconcileRequest {
   readonly config: Config;
+  /** Why the config could not be read again: the run fails with it. `config` is that of the last run. */
+  readonly failure?: unknown;
   readonly limits: LimitFlags;
   /** How long it waits for the lock, milliseconds; absent: as the config says. */
   readonly lockTimeout?: number | undefined;
@@ -108,6 +110,7 @@ export async function reconcile(cli: Cli, request: ReconcileRequest): Promise<En
   };
   const lock = { command, waitMs: request.lockTimeout ?? config.reconcile.lockWaitMs };
   try {
+    if (request.failure !== undefined) throw request.failure;
     const end = await inWorkspaceOf(cli, config, (workspace) =>
       withLock(workspace, lock, () => reconcileLocked({ workspace, request, tally })),
     );

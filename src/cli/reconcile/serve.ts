@@ -75,8 +75,8 @@ export async function reconcileOnce(cli: Cli, flags: ReconcileFlags): Promise<vo
 }
 
 /**
- * Repeats runs until the process is interrupted, whether a run succeeds or fails. SIGHUP reloads the config and starts a run
- * immediately. An interrupt ends the current run as it ends an apply; the process then exits with 0, as supervisors expect
+ * Repeats runs until the process is interrupted, whether a run succeeds or fails. Each reads the config, and fails when that has
+ * errors: an older config never meets newer manifests. SIGHUP starts a run immediately. An interrupt ends the current run as it ends an apply; the process then exits with 0, as supervisors expect
  * of a service that they stop, or with 130 if calls were aborted.
  */
 export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number): Promise<void> {
@@ -90,14 +90,15 @@ export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number)
   const server = listen === undefined ? undefined : await startHealth(listen, runner.metrics, rhythm);
   if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
   interrupts.spareHangup();
-  const reloads = listenForReloads();
+  const hangups = listenForHangups();
   try {
     while (!signal.aborted) {
-      const isAsked = reloads.take();
-      if (isAsked) settings = await reload(cli, flags, settings);
       // A person who sends SIGHUP wants a run now.
-      const replicas = isAsked ? undefined : { intervalMs, ownRuns };
-      const { end, error } = await runner.run(settings.config, { news, replicas });
+      const replicas = hangups.take() ? undefined : { intervalMs, ownRuns };
+      const loaded = await loadSettings(cli, flags).catch((failure: unknown) => ({ failure }));
+      if ("config" in loaded) settings = loaded;
+      const { failure } = "failure" in loaded ? loaded : {};
+      const { end, error } = await runner.run(settings.config, { news, replicas, failure });
       if (end.runId !== undefined) ownRuns.add(end.runId);
       const waitMs = rhythm.ended(end);
       if (error !== undefined) showError(cli, news, error);
@@ -105,10 +106,10 @@ export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number)
       await runner.publish(settings, end);
       const next = signal.aborted ? {} : { nextAt: systemClock.now() + waitMs };
       terminal.log(describeReconcile(end, next));
-      await reloads.wait(waitMs, signal);
+      await hangups.wait(waitMs, signal);
     }
   } finally {
-    reloads.stop();
+    hangups.stop();
     await server?.close();
   }
   cli.end(interrupts.abortInFlight.aborted ? exitCode.interrupted : exitCode.done);
@@ -117,7 +118,7 @@ export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number)
 /** What the runs of a process share. */
 interface Runner {
   readonly metrics: ReconcileMetrics;
-  run(config: Config, how: Pick<ReconcileRequest, "news" | "replicas">): Promise<EndedReconcile>;
+  run(config: Config, how: Pick<ReconcileRequest, "news" | "replicas" | "failure">): Promise<EndedReconcile>;
   /** Writes the metrics file and notifies the webhook; a failure is a warning. */
   publish(settings: Settings, end: ReconcileResult): Promise<void>;
 }
@@ -197,20 +198,6 @@ class Rhythm {
   }
 }
 
-/** Reports a config with mistakes, and keeps the previous one. */
-async function reload(cli: Cli, flags: ReconcileFlags, settings: Settings): Promise<Settings> {
-  try {
-    const next = await loadSettings(cli, flags);
-    cli.terminal.err(`reloaded the config: ${next.config.file}\n`);
-    return next;
-  } catch (error) {
-    reportError(error, cli.terminal);
-    const text = "the changed config has errors; the previous config stays in use\n";
-    cli.terminal.log({ level: "warning", text, code: "config-reload-failed" });
-    return settings;
-  }
-}
-
 async function startHealth(
   listen: ListenAddress,
   metrics: ReconcileMetrics,
@@ -234,8 +221,8 @@ function showError({ terminal }: Cli, news: ChangeFilter, error: unknown): void 
 /** The longest wait that a timer takes, milliseconds. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Reloads that SIGHUP requests. */
-interface Reloads {
+/** Runs that SIGHUP requests. */
+interface Hangups {
   /** Whether one arrived since the last call. */
   take(): boolean;
   /** Waits for a SIGHUP, for the given time at most, and not after the signal is aborted. */
@@ -244,7 +231,7 @@ interface Reloads {
 }
 
 /** Listens for SIGHUP, which would end the process otherwise. */
-function listenForReloads(): Reloads {
+function listenForHangups(): Hangups {
   let came = false;
   let wake: () => void = () => {};
   const onSignal = () => {
