@@ -99,16 +99,30 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   return { runId, totals, ...ending, ...refused, ...(shortfall === undefined ? {} : { shortfall }) };
 }
 
-interface Work {
+interface ApplyParts {
   readonly tracker: ChangeTracker;
   readonly plan: Plan;
   readonly concurrency: number;
   readonly halt: AbortController;
 }
 
+/** Where work runs, and what it waits for. */
+interface Lane {
+  readonly limit: LimitFunction;
+  readonly after: Promise<unknown>;
+}
+
+/** A draft, or a duplicate of a known product. */
+interface Work {
+  readonly changes: readonly Change[];
+  start(lane: Lane): void;
+}
+
 /** Waits for everything that was started, also when a part of it throws. */
-async function applyAll(context: ApplyContext, { tracker, plan, concurrency, halt }: Work): Promise<void> {
-  const limit = pLimit(concurrency);
+async function applyAll(
+  context: ApplyContext,
+  { tracker, plan, concurrency, halt }: ApplyParts,
+): Promise<void> {
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
   for (const change of blocked) tracker.block(change);
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -127,22 +141,31 @@ async function applyAll(context: ApplyContext, { tracker, plan, concurrency, hal
     guarded,
   };
   const ends = new Map<number, Promise<DraftEnd>>();
-  const start = (draft: DraftWork) => {
-    const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
-    ends.set(
-      draft.draftId,
-      limit(() => guarded(() => runDraft(own, draft))),
-    );
-  };
-  const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
   const copies: Promise<void>[] = [];
-  const startable = [
-    ...drafts.map((draft) => ({ changes: draft.changes, start: () => start(draft) })),
+  const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
+  const works: readonly Work[] = [
+    ...drafts.map((draft) => ({
+      changes: draft.changes,
+      start: ({ limit, after }: Lane) => {
+        const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
+        const end = after.then(() => limit(() => guarded(() => runDraft(own, draft))));
+        ends.set(draft.draftId, end);
+      },
+    })),
     ...duplicates
       .filter(({ after }) => after.product_id !== undefined)
-      .map((change) => ({ changes: [change], start: () => copies.push(limit(() => copy(change))) })),
+      .map((change) => ({
+        changes: [change],
+        start: ({ limit, after }: Lane) => copies.push(after.then(() => limit(() => copy(change)))),
+      })),
   ];
-  for (const each of await byLatestFailure(startable, context.ledger)) each.start();
+  const { fresh, failed } = await byLatestFailure(works, context.ledger);
+  const lane = { limit: pLimit(concurrency), after: Promise.resolve() };
+  for (const work of fresh) work.start(lane);
+  // When the run is limited, one by one: what failed longest ago then has its turn before what fails in every run.
+  const others = Promise.allSettled([...ends.values(), ...copies]);
+  const last = context.budget === undefined ? lane : { limit: pLimit(1), after: others };
+  for (const work of failed) work.start(last);
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
     ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),
