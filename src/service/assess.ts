@@ -121,9 +121,6 @@ function assessResponse<T>(answer: HttpResponse, call: Call<T>, body: ResponseBo
     return assessMalformed(status, "its status is none of this interface");
   }
   if (body.type !== "json") {
-    const saysEnough = body.type === "empty" && call.callClass === "detach" && status !== 202;
-    if (saysEnough)
-      return { evidence: { type: "valid" }, code: "empty-response", status, value: call.whenEmpty };
     return assessMalformed(status, call.secret === true ? "its body is not JSON" : problemOf(body));
   }
   const reading = call.read(body.document);
@@ -166,11 +163,10 @@ function assessMalformed(status: number, detail: string): Assessment<never> {
 function assessRefusal<T>(answer: HttpResponse, call: Call<T>, body: ResponseBody): Assessment<T> {
   const { status } = answer;
   const errors = body.type === "json" ? readErrors(body.document) : [];
-  // An empty list of errors names none: a publish may have taken effect.
+  // One that names no error may be of anything before the service.
   const isServiceError =
-    call.callClass === "non_idempotent"
-      ? isErrorDocument(body) && errors.length > 0
-      : isErrorDocument(body) || isProblemDocument(body);
+    errors.length > 0 &&
+    (isErrorDocument(body) || (call.callClass !== "non_idempotent" && isProblemDocument(body)));
   const said = errors
     .map((error) => error.detail ?? error.title ?? "")
     .filter((text) => text !== "")

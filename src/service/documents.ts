@@ -119,9 +119,12 @@ function readAttributes(
   return { type: reading.type, value: known };
 }
 
-const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });
+const detachedSchema = z.union([
+  z.looseObject({ data: z.unknown(), errors: z.never().optional() }).required({ data: true }),
+  z.looseObject({ meta: z.looseObject({}), data: z.undefined().optional(), errors: z.never().optional() }),
+]);
 
-/** Reads the response to a DELETE: any document without errors (JSON:API §Deleting). */
+/** Reads the response to a DELETE: a document without errors (JSON:API §Deleting). A gateway's object is none. */
 export function readDetached(document: unknown, target: FileTarget, types: Types): Parsed<undefined> {
   const parsed = detachedSchema.safeParse(document);
   if (!parsed.success) return malformed("it is no document, or one of errors");

@@ -210,7 +210,7 @@ describe("doctor with a service that does not respond", () => {
       arrived = done;
     });
     const server = await startRawServer((_request, at) => {
-      if (at === 0) return answer(404, { errors: [] });
+      if (at === 0) return answer(404, { errors: [{ status: "404" }] });
       arrived();
       return () => {};
     });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startDraftsync } from "../support/cli.ts";
 import { holdAnswers } from "../support/faulty-proxy.ts";
+import { startOnScreen } from "../support/screen.ts";
 import { startWebhook } from "../support/webhook.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
@@ -276,4 +277,11 @@ test("a service that was started in a linked folder reads the release that the l
   await rename(`${link}-next`, link);
   service.kill("SIGHUP");
   await expect.poll(attached, { timeout }).toBe(3);
+});
+
+test("a service on a terminal ends when the terminal is closed", async () => {
+  const screen = await startOnScreen(["reconcile", "--interval", "1d"], { ...options(), columns: 100 });
+  await screen.until((lines) => lines.some((line) => line.includes(" ok: 2 done")));
+  screen.kill("SIGHUP");
+  expect(await screen.ended).toBe(0);
 });

@@ -89,7 +89,8 @@ export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number)
   const ownRuns = new Set<string>();
   const server = listen === undefined ? undefined : await startHealth(listen, runner.metrics, rhythm);
   if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
-  interrupts.spareHangup();
+  // A terminal that is closed sends one as well: then nobody would see what the service does.
+  if (!terminal.interactive) interrupts.spareHangup();
   const hangups = listenForHangups();
   try {
     while (!signal.aborted) {

@@ -112,7 +112,7 @@ describe("refresh summary", () => {
       planned: 3,
       policy: policyOf({ maxCalls: 3 }),
       reply: (request: RecordedRequest) =>
-        request.method === "PATCH" ? answer(404, { errors: [] }) : healthy(request),
+        request.method === "PATCH" ? answer(404, { errors: [{ status: "404" }] }) : healthy(request),
       summary: { calls: 3, checked: 4, deferred: 2, oldest_unconfirmed: isoTime(200) },
     },
   ])("reports $name", async ({ policy, reply, planned, summary }) => {

@@ -152,7 +152,17 @@ const rows: readonly Row[] = [
     (callClass) => answer(200, { ...valid[callClass], errors: [{ title: "no" }] }),
     garbled,
   ),
-  row("200 without a body", () => answer(200), "again", "again", "done 1", garbled, "again", garbled),
+  row("200 without a body", () => answer(200), "again", "again", "again", garbled, "again", garbled),
+  row(
+    "200 with an object of a gateway",
+    () => answer(200, { message: "Internal server error" }),
+    "again",
+    "again",
+    "again",
+    garbled,
+    "again",
+    garbled,
+  ),
   doubt("206", () => answer(206, fileDocument()), garbled),
   doubt(
     "a body that is not UTF-8",

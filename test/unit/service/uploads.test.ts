@@ -123,7 +123,8 @@ describe("awaitUpload", () => {
 
   it("fails when the upload does not exist", async () => {
     const { service } = await startHarness(
-      (request) => (request.path.includes("?") ? answer(200, { data: [] }) : answer(404, { errors: [] })),
+      (request) =>
+        request.path.includes("?") ? answer(200, { data: [] }) : answer(404, { errors: [{ status: "404" }] }),
       { profile: quick },
     );
     expect(await service.awaitUpload("typo", noSignal())).toMatchObject({
