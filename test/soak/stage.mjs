@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import Database from "libsql";
@@ -115,7 +116,7 @@ export async function run(args, { signal, afterMs = 0, input } = {}) {
   // `resolve` looks a product up, which a fault may keep it from; manifests are edited while they are read.
   if (
     code === 1 &&
-    !/\[(ledger-missing|lock-not-held|manifest-changed|nothing-in-doubt|source-changed)\]|GET \/api\/products\/\d/.test(
+    !/\[(ledger-missing|lock-not-held|manifest-changed|nothing-in-doubt|resolution-too-early|source-changed)\]|GET \/api\/products\/\d/.test(
       stderr,
     )
   )
@@ -178,24 +179,36 @@ export async function resolveAll() {
   for (const { kind, address, outcome, settled, intent } of ledger.operations) {
     if ((outcome ?? "unknown") !== "unknown" || settled !== undefined) continue;
     if (kind === "publish") {
-      const product = readProducts().find(
-        ({ id, draftId }) => draftId === intent.draft_id && !recorded.has(id),
-      );
+      const made = () =>
+        readProducts().find(({ id, draftId }) => draftId === intent.draft_id && !recorded.has(id));
+      await resolveTruly(address, () => {
+        const product = made();
+        return product === undefined ? ["--not-done"] : ["--product-id", String(product.id)];
+      });
+      const product = made();
       if (product !== undefined) recorded.add(product.id);
-      await run([
-        "resolve",
-        address,
-        ...(product === undefined ? ["--not-done"] : ["--product-id", String(product.id)]),
-      ]);
     } else if (kind === "attach") {
-      const place = `SELECT count(*) AS n FROM attachment WHERE draft_id = ? AND file_id = ?`;
-      const database = new Database(join(root, "service.db"), { readonly: true });
-      const { n } = database.prepare(place).get(intent.draft_id, intent.file_id);
-      database.close();
       const file = `${address.split("/").slice(0, 3).join("/")}/${intent.file_id}`;
-      await run(["resolve", file, n > 0 ? "--done" : "--not-done"]);
+      await resolveTruly(file, () => [isAttached(intent) ? "--done" : "--not-done"]);
     }
   }
+}
+
+/** Looks again, and answers again, while the call of a process that has just been killed may still arrive. */
+async function resolveTruly(address, truth) {
+  for (;;) {
+    const { stderr } = await run(["resolve", address, ...truth()]);
+    if (!stderr.includes("[resolution-too-early]")) return;
+    await delay(500);
+  }
+}
+
+function isAttached({ draft_id: draftId, file_id: fileId }) {
+  const database = new Database(join(root, "service.db"), { readonly: true });
+  const place = "SELECT count(*) AS n FROM attachment WHERE draft_id = ? AND file_id = ?";
+  const { n } = database.prepare(place).get(draftId, fileId);
+  database.close();
+  return n > 0;
 }
 
 export function readLog(name) {
