@@ -21,7 +21,10 @@ function setting(unit: string, name: string): string {
 
 /** Arguments of ExecStart, with machine paths moved into the test folder. */
 function argumentsOf(unit: string): string[] {
-  const [program, ...args] = setting(unit, "ExecStart").replace("/var/lib/draftsync", libFolder()).split(" ");
+  const command = setting(unit, "ExecStart")
+    .replace("/var/lib/draftsync", libFolder())
+    .replace("/srv/drafts", example.path);
+  const [program, ...args] = command.split(" ");
   expect(program).toBe("/usr/local/bin/draftsync");
   return args;
 }
@@ -49,7 +52,7 @@ describe("examples/systemd", () => {
     expect(example.arrivals.filter(({ method }) => method === "POST")).toHaveLength(2);
   });
 
-  test("has a service that keeps running, reloads its config, and exits when stopped", async () => {
+  test("has a service that keeps running, runs when it is reloaded, and exits when stopped", async () => {
     const args = argumentsOf("draftsync-serve.service").map((each) =>
       each === "127.0.0.1:9090" ? "127.0.0.1:0" : each,
     );

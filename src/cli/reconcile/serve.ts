@@ -76,8 +76,9 @@ export async function reconcileOnce(cli: Cli, flags: ReconcileFlags): Promise<vo
 
 /**
  * Repeats runs until the process is interrupted, whether a run succeeds or fails. Each reads the config, and fails when that has
- * errors: an older config never meets newer manifests. SIGHUP starts a run immediately. An interrupt ends the current run as it ends an apply; the process then exits with 0, as supervisors expect
- * of a service that they stop, or with 130 if calls were aborted.
+ * errors: an older config never meets newer manifests. SIGHUP starts a run immediately. An interrupt ends the current run as it
+ * ends an apply; the process then exits with 0, as supervisors expect of a service that they stop, or with 130 if calls were
+ * aborted.
  */
 export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number): Promise<void> {
   const { terminal, signal, interrupts } = cli;
