@@ -146,17 +146,17 @@ async function applyAll(
   const works: readonly Work[] = [
     ...drafts.map((draft) => ({
       changes: draft.changes,
-      start: ({ limit, after }: Lane) => {
-        const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
-        const end = after.then(() => limit(() => guarded(() => runDraft(own, draft))));
-        ends.set(draft.draftId, end);
+      start: (lane: Lane) => {
+        const own = { ...tools, context: { ...context, whileIdle: idlingOf(lane.limit) } };
+        const run = () => guarded(() => runDraft(own, draft));
+        ends.set(draft.draftId, startIn(lane, run));
       },
     })),
     ...duplicates
       .filter(({ after }) => after.product_id !== undefined)
       .map((change) => ({
         changes: [change],
-        start: ({ limit, after }: Lane) => copies.push(after.then(() => limit(() => copy(change)))),
+        start: (lane: Lane) => copies.push(startIn(lane, () => copy(change))),
       })),
   ];
   const { fresh, failed } = await byLatestFailure(works, context.ledger);
@@ -171,6 +171,10 @@ async function applyAll(
     ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),
   ];
   await allEnded<unknown>([...ends.values(), ...copies, ...rest]);
+}
+
+function startIn<T>({ limit, after }: Lane, work: () => Promise<T>): Promise<T> {
+  return after.then(() => limit(work));
 }
 
 /** While a draft waits until lost calls can no longer take effect, which may be minutes, another one takes its place. */

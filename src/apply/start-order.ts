@@ -11,8 +11,9 @@ export async function byLatestFailure<T extends { readonly changes: readonly Cha
   ledger: Pick<Ledger, "failures">,
 ): Promise<{ readonly fresh: readonly T[]; readonly failed: readonly T[] }> {
   const failures = await ledger.failures();
+  if (failures.size === 0) return { fresh: works, failed: [] };
   const failedAt = ({ changes }: T) =>
-    Math.max(0, ...changes.flatMap(addressesOf).map((address) => failures.get(address) ?? 0));
+    changes.flatMap(addressesOf).reduce((latest, address) => Math.max(latest, failures.get(address) ?? 0), 0);
   const timed = works.map((work) => ({ work, at: failedAt(work) }));
   const failed = timed.filter(({ at }) => at > 0).sort((a, b) => a.at - b.at);
   return {

@@ -4,6 +4,7 @@ import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import { attributeNames, attributeShape } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
+import { isDocument } from "./response-body.ts";
 
 type Types = ServiceProfile["types"];
 
@@ -119,10 +120,9 @@ function readAttributes(
   return { type: reading.type, value: known };
 }
 
-const detachedSchema = z.union([
-  z.looseObject({ data: z.unknown(), errors: z.never().optional() }).required({ data: true }),
-  z.looseObject({ meta: z.looseObject({}), data: z.undefined().optional(), errors: z.never().optional() }),
-]);
+const detachedSchema = z
+  .looseObject({ data: z.unknown().optional(), errors: z.never().optional() })
+  .refine(isDocument);
 
 /** Reads the response to a DELETE: a document without errors (JSON:API §Deleting). A gateway's object is none. */
 export function readDetached(document: unknown, target: FileTarget, types: Types): Parsed<undefined> {

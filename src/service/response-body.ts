@@ -150,7 +150,12 @@ export function isProblemDocument(body: ResponseBody): boolean {
   return body.type === "json" && body.isProblem && apiErrorSchema.safeParse(body.document).success;
 }
 
-/** The media type and one of the members that every document has (JSON:API §Top Level). */
+/** One of the members that every document has (JSON:API §Top Level). */
+export function isDocument(document: unknown): boolean {
+  return documentSchema.safeParse(document).success;
+}
+
+/** {@link isDocument}, of the media type. */
 export function isJsonApiDocument(body: ResponseBody | undefined): boolean {
-  return body?.type === "json" && body.isJsonApi && documentSchema.safeParse(body.document).success;
+  return body?.type === "json" && body.isJsonApi && isDocument(body.document);
 }

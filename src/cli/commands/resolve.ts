@@ -72,8 +72,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
   const kept = keptProduct(operation, recorded);
   const said = flagged ?? (await ask(cli, operation));
-  const resolution: Resolution =
-    said.type === "done" && kept !== undefined ? { type: "product", productId: kept } : said;
+  const resolution = withKeptProduct(said, kept);
   // What else was sent about a file that is attached may still change it.
   if (resolution.type === "not_done" || targetOf(operation) !== undefined)
     await assertSettled(operations, workspace);
@@ -157,8 +156,7 @@ async function recordEarlier(
     return;
   }
   const kept = isMarked ? publicationsInForce(recorded).get(parsed.draftId)?.productId : undefined;
-  const said: Resolution | undefined =
-    resolution?.type === "done" && kept !== undefined ? { type: "product", productId: kept } : resolution;
+  const said = resolution === undefined ? undefined : withKeptProduct(resolution, kept);
   if (isMarked && said?.type !== "product") {
     throw new CliError(
       `it must be said whether draft ${parsed.draftId} is published: --product-id ID or --not-done`,
@@ -242,7 +240,12 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   });
 }
 
-/** The product of a draft that is published again: `--done` says that the service kept it. */
+/** `--done` of a draft that was published again says that the service kept its product. */
+function withKeptProduct(said: Resolution, kept: number | undefined): Resolution {
+  return said.type === "done" && kept !== undefined ? { type: "product", productId: kept } : said;
+}
+
+/** The product of a draft that is published again. */
 function keptProduct(
   { kind, intent: { draftId } }: RecordedOperation,
   recorded: Recorded,

@@ -97,9 +97,12 @@ export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number)
     while (!signal.aborted) {
       // A person who sends SIGHUP wants a run now.
       const replicas = hangups.take() ? undefined : { intervalMs, ownRuns };
-      const loaded = await loadSettings(cli, flags).catch((failure: unknown) => ({ failure }));
-      if ("config" in loaded) settings = loaded;
-      const { failure } = "failure" in loaded ? loaded : {};
+      let failure: unknown;
+      try {
+        settings = await loadSettings(cli, flags);
+      } catch (error) {
+        failure = error;
+      }
       const { end, error } = await runner.run(settings.config, { news, replicas, failure });
       if (end.runId !== undefined) ownRuns.add(end.runId);
       const waitMs = rhythm.ended(end);
