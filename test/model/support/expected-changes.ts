@@ -164,8 +164,8 @@ function excludeProtected(
     if (protect || !protectedDrafts.has(draftId)) continue;
     const own = [...changes].filter(([address]) => address.startsWith(`drafts/${draftId}/`));
     const held = own.filter(([, action]) => action === "delete" || action === "replace");
-    if (held.length > 0) held.push(...own.filter(([, action]) => action === "publish"));
     for (const [address] of held) changes.delete(address);
+    if (held.length > 0) deferPublish(changes, `drafts/${draftId}`);
   }
 }
 
@@ -182,11 +182,16 @@ function deferForDoubts(changes: Map<string, string>, open: ReadonlySet<string>)
     const own = files.filter(([address, action]) => headOf(address) === head && action !== "in_doubt");
     if (!open.has(head) && own.every(([, action]) => /^(create|update)$/.test(action))) continue;
     for (const [address] of own) changes.delete(address);
-    if (changes.get(`${head}/product`) !== "publish") continue;
-    changes.delete(`${head}/product`);
-    if (head === "drafts/1" && changes.get("duplicates/of-draft") === "duplicate")
-      changes.delete("duplicates/of-draft");
+    deferPublish(changes, head);
   }
+}
+
+/** A publish that waits, and what copies its product. */
+function deferPublish(changes: Map<string, string>, head: string): void {
+  if (changes.get(`${head}/product`) !== "publish") return;
+  changes.delete(`${head}/product`);
+  if (head === "drafts/1" && changes.get("duplicates/of-draft") === "duplicate")
+    changes.delete("duplicates/of-draft");
 }
 
 /** `drafts/1` of `drafts/1/product_files/11`. */
