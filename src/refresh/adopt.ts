@@ -84,8 +84,8 @@ function adoptFile(
       type: "attached",
       attachment: {
         ...target,
-        // By the path of its file: it is what its attachment was sent for.
-        address: address === resource ? (attaching[0]?.address ?? address) : address,
+        // By the path of its file: it is what its attachment was sent for, or is recorded as.
+        address: address === resource ? (attaching[0]?.address ?? known?.address ?? address) : address,
         attributes: mergeAttributes(target.kind, known?.attributes ?? {}, returned),
         ...(sha256 === undefined ? {} : { sha256 }),
         // The rest of a replacement.

@@ -11,6 +11,15 @@ const { sandbox, proxy, folder, config, run, apply } = useWorkspace({
 const attached = () => sandbox.state().attachments.map(({ fileId }) => fileId);
 const planned = async () => JSON.parse((await run("plan", "--format", "json")).stdout);
 
+test("an import of a recorded file by its path leaves it with its entry", async () => {
+  await apply();
+  const [file] = attached();
+  expect(await run("import", `drafts/1/product_files/${file}`)).toMatchObject({ code: 0 });
+  expect((await planned()).changes).toEqual([]);
+  await folder.write({ "a.glb": "second" });
+  expect((await planned()).changes).toMatchObject([{ action: "replace" }]);
+});
+
 describe("detach of an interrupted replace", () => {
   /** Attaches the new file and fails to detach the recorded one. */
   beforeEach(async () => {
@@ -43,6 +52,15 @@ describe("detach of an interrupted replace", () => {
   test("stays the rest of the replace when the old file is imported", async () => {
     const [, old] = (await planned()).changes[0].address.match(/(\d+)$/) ?? [];
     expect(await run("import", `drafts/1/product_files/${old}`)).toMatchObject({ code: 0 });
+    expect((await planned()).changes).toMatchObject([{ action: "delete", completes_replace: true }]);
+  });
+
+  test("does not come back with an import of another file of a list that was left out", async () => {
+    const [, old] = (await planned()).changes[0].address.match(/(\d+)$/) ?? [];
+    await folder.write({ "manifests/a.yaml": "draft: 1\n" });
+    const imported = await run("import", "drafts/1/product_files/10", "--write", "manifests/a.yaml");
+    expect(imported.code).toBe(0);
+    expect(folder.read("manifests/a.yaml")).not.toContain(old);
     expect((await planned()).changes).toMatchObject([{ action: "delete", completes_replace: true }]);
   });
 

@@ -4,7 +4,12 @@ import { draftIdOf, formatAddress, parseAddress } from "../../model/address.ts";
 import type { Desired, DesiredAttachment, DesiredDraft } from "../../model/desired.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
-import type { Recorded, RecordedAttachment, RecordedOperation } from "../../model/recorded.ts";
+import {
+  fileResourceOf,
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+} from "../../model/recorded.ts";
 import { readIfThere } from "../../model/replace-file.ts";
 import { fileKinds, fileResource } from "../../model/resource.ts";
 import type { Cli } from "../cli.ts";
@@ -156,7 +161,14 @@ export function importedDrafts(
     if (byId.get(published.draftId)?.publish === undefined)
       draftOf(published.draftId).revision = published.revision;
   }
-  const files = [...recorded.attachments, ...recorded.inDoubt.flatMap(maybeAttached)];
+  // Not what the next apply detaches: the old file of a replacement, and one of which it is not known whether it was detached.
+  const detaching = new Set(
+    recorded.inDoubt.flatMap((each) => (each.kind === "detach" ? [fileResourceOf(each)] : [])),
+  );
+  const current = recorded.attachments.filter(
+    (each) => each.replacedBy === undefined && !detaching.has(fileResource(each)),
+  );
+  const files = [...current, ...recorded.inDoubt.flatMap(maybeAttached)];
   for (const file of files) {
     const { draftId, kind } = file;
     const isNewList = !byId.get(draftId)?.managed.includes(kind);
