@@ -289,6 +289,7 @@ function makeQuietCli({ cwd, env, signal, onNote }: QuietCliOptions): Cli {
       paintOut: plain,
       paintErr: plain,
       interactive: false,
+      isAttached: false,
       readAll: async () => "",
       ask: async () => undefined,
       adjust: () => {},

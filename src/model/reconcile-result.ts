@@ -112,7 +112,8 @@ const unreachableCodes: ReadonlySet<string> = new Set([
 export function noticeOf({ status, code }: Pick<ReconcileResult, "status" | "code">): Notice | undefined {
   if (status === "locked" || status === "interrupted" || status === "standby") return undefined;
   if (status === "deferred") return { status: "ok" };
-  if (status !== "failing" || code === undefined) return { status };
+  // Also next to a doubt: a rejected key or an outage is news.
+  if ((status !== "failing" && status !== "in_doubt") || code === undefined) return { status };
   return { status, reason: unreachableCodes.has(code) ? "unreachable" : code };
 }
 

@@ -92,6 +92,7 @@ async function reconcile() {
       paintOut: plain,
       paintErr: plain,
       interactive: false,
+      isAttached: false,
       log: () => true,
       isVerbose: false,
       adjust: () => {},

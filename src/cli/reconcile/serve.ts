@@ -91,7 +91,7 @@ export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number)
   const server = listen === undefined ? undefined : await startHealth(listen, runner.metrics, rhythm);
   if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
   // A terminal that is closed sends one as well: then nobody would see what the service does.
-  if (!terminal.interactive) interrupts.spareHangup();
+  if (!terminal.isAttached) interrupts.spareHangup();
   const hangups = listenForHangups();
   try {
     while (!signal.aborted) {

@@ -24,6 +24,8 @@ export interface Terminal {
   readonly paintErr: Palette;
   /** Whether a person can be asked: both standard input and standard error are terminals, and no log is wanted. */
   readonly interactive: boolean;
+  /** Whether any of the three streams is a terminal, so that a person may close it. */
+  readonly isAttached: boolean;
   /** Lines on standard error that are rewritten in place; absent where that cannot be, or is not wanted. */
   readonly live?: LiveDisplay | undefined;
   /** Of standard output, when it is a terminal. */
@@ -93,6 +95,7 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
     get interactive() {
       return process.stdin.isTTY === true && stderr.isTTY === true && settings.format === "text";
     },
+    isAttached: [process.stdin, stdout, stderr].some(({ isTTY }) => isTTY),
     get live() {
       const isWanted = settings.format === "text" && settings.verbosity !== "quiet";
       return canBeLive && isWanted ? area : undefined;

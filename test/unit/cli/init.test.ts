@@ -28,6 +28,7 @@ async function init(answers: readonly string[], ...args: string[]) {
       paintOut: (_style: unknown, text: string) => text,
       paintErr: (_style: unknown, text: string) => text,
       interactive: true,
+      isAttached: true,
       isVerbose: false,
       log: ({ text }: { readonly text: string }) => output.push(text) > 0,
       adjust: () => {},

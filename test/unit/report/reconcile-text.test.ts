@@ -135,9 +135,14 @@ describe("a notification", () => {
     ["connection-refused", "unreachable"],
     ["server-error", "unreachable"],
     ["invalid-input", "invalid-input"],
-  ])("has for the code %s the reason %s, which the ledger preserves", (code, reason) => {
-    const notice = noticeOf({ status: "failing", code });
-    expect(notice).toEqual({ status: "failing", reason });
-    expect(notice && parseNotice(formatNotice(notice))).toEqual(notice);
-  });
+  ])(
+    "has for the code %s the reason %s, also next to a doubt, which the ledger preserves",
+    (code, reason) => {
+      for (const status of ["failing", "in_doubt"] as const) {
+        const notice = noticeOf({ status, code });
+        expect(notice).toEqual({ status, reason });
+        expect(notice && parseNotice(formatNotice(notice))).toEqual(notice);
+      }
+    },
+  );
 });
