@@ -17,7 +17,7 @@ import { allEnded } from "./operation.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { type CallShortfall, isLimited, RunBudget } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
-import { byLatestFailure } from "./start-order.ts";
+import { byTurn } from "./start-order.ts";
 import { type ChangeTracker, makeTracker } from "./tracker.ts";
 import { makeUploads } from "./uploads.ts";
 
@@ -29,6 +29,8 @@ export interface ApplyResult {
   readonly stopped?: "interrupted" | RunLimit | CallFailure;
   /** How many of the failed changes were left out for safety; absent when none was. */
   readonly refused?: number;
+  /** How many doubts of earlier runs were left to the next one; absent when none was. */
+  readonly unsettled?: number;
   /** Present when an operation did not fit into the calls that were left. */
   readonly shortfall?: CallShortfall;
 }
@@ -69,6 +71,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     startedAt,
     signal,
     budget,
+    turns: budget === undefined ? new Map() : await ledger.turns(),
     whileIdle: (work) => work(),
   };
 
@@ -91,12 +94,21 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const ended = statusOf(totals, end);
   // Another replica must not rely on a run that could check nothing.
   const status = ended === "done" && readTooLittle(plan, totals) ? "unchecked" : ended;
-  await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status });
+  const turns = budget === undefined ? {} : { turns: tracker.turns() };
+  await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status, ...turns });
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
   const { shortfall } = budget ?? {};
   const refused = tracker.refused() === 0 ? {} : { refused: tracker.refused() };
-  return { runId, totals, ...ending, ...refused, ...(shortfall === undefined ? {} : { shortfall }) };
+  const unsettled = tracker.unsettled() === 0 ? {} : { unsettled: tracker.unsettled() };
+  return {
+    runId,
+    totals,
+    ...ending,
+    ...refused,
+    ...unsettled,
+    ...(shortfall === undefined ? {} : { shortfall }),
+  };
 }
 
 interface ApplyParts {
@@ -114,7 +126,7 @@ interface Lane {
 
 /** A draft, or a duplicate of a known product. */
 interface Work {
-  readonly changes: readonly Change[];
+  readonly address: string;
   start(lane: Lane): void;
 }
 
@@ -145,7 +157,7 @@ async function applyAll(
   const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
   const works: readonly Work[] = [
     ...drafts.map((draft) => ({
-      changes: draft.changes,
+      address: `drafts/${draft.draftId}`,
       start: (lane: Lane) => {
         const own = { ...tools, context: { ...context, whileIdle: idlingOf(lane.limit) } };
         const run = () => guarded(() => runDraft(own, draft));
@@ -155,17 +167,18 @@ async function applyAll(
     ...duplicates
       .filter(({ after }) => after.product_id !== undefined)
       .map((change) => ({
-        changes: [change],
+        address: change.address,
         start: (lane: Lane) => copies.push(startIn(lane, () => copy(change))),
       })),
   ];
-  const { fresh, failed } = await byLatestFailure(works, context.ledger);
+  const { turns } = context;
   const lane = { limit: pLimit(concurrency), after: Promise.resolve() };
-  for (const work of fresh) work.start(lane);
-  // When the run is limited, one by one: what failed longest ago then has its turn before what fails in every run.
+  for (const work of works) if (!turns.has(work.address)) work.start(lane);
+  // One by one, so that what had its turn longest ago has it before what uses up every run.
   const others = Promise.allSettled([...ends.values(), ...copies]);
-  const last = context.budget === undefined ? lane : { limit: pLimit(1), after: others };
-  for (const work of failed) work.start(last);
+  const last = { limit: pLimit(1), after: others };
+  const again = works.filter(({ address }) => turns.has(address));
+  for (const work of byTurn(again, turns, ({ address }) => address)) work.start(last);
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
     ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),

@@ -15,6 +15,7 @@ import type { Confirmation, OperationIntent, RecordedAttachment } from "../model
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { hasAttributes, mergeAttributes, omitAttributes, pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
+import type { OperationBudget } from "./run-budget.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
 import {
   checkAttachment,
@@ -89,12 +90,14 @@ interface Doubt {
   /** The recorded file of a replacement, which is detached afterwards. */
   readonly replaces: number | undefined;
   readonly signal: AbortSignal;
+  /** Of its calls; absent without a limit. */
+  readonly budget: OperationBudget | undefined;
 }
 
 /** Settles a doubt: the file is attached at the end, unless it is only checked. */
 export async function settleDoubt(
   context: SettleContext,
-  { change, after, known, replaces, signal }: Doubt,
+  { change, after, known, replaces, signal, budget }: Doubt,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
@@ -128,7 +131,7 @@ export async function settleDoubt(
     },
     lostAt: context.startedAt,
     signal,
-    budget: context.budget?.operation(),
+    budget,
   };
   const settled = await (change.check_only ? checkAttachment : settleAttachment)(context, doubt);
   return "failure" in settled ? { ...settled, fileId: target.fileId } : settled;

@@ -5,6 +5,7 @@ import type { Clock, DraftService, Ledger, LedgerOwner, ObjectStorage } from "..
 import type { OutcomeTracker } from "../model/recovery.ts";
 import type { EarlierWrites } from "./earlier-writes.ts";
 import type { RunBudget, RunLimits } from "./run-budget.ts";
+import type { Turns } from "./start-order.ts";
 
 /** What a plan is applied with. The plan must have passed its safety checks. */
 export interface ApplyOptions {
@@ -44,6 +45,8 @@ export interface ApplyContext
   readonly earlierWrites: EarlierWrites;
   /** What the ledger records or this run made, by its id; read once, before the first is made. */
   readonly holders: () => Promise<Holders>;
+  /** When earlier limited runs began something; empty in a run without a limit. */
+  readonly turns: Turns;
   /** Lets another draft be worked on while this one only waits. */
   readonly whileIdle: <T>(work: () => Promise<T>) => Promise<T>;
   /** How far the run may go; absent: to the end. */

@@ -26,6 +26,7 @@ import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
 import { holderOf, type KnownFile, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
+import { byTurn } from "./start-order.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -114,7 +115,10 @@ class DraftRun {
       } else if (this.#isDeferred || (stage !== "ledger" && context.budget?.isSpent)) {
         for (const { change } of due) tracker.defer(change);
         this.#isDeferred = true;
-      } else await allEnded(due.map((item) => this.#runItem(item, stage)));
+      } else {
+        const ordered = byTurn(due, context.turns, ({ change }) => change.address);
+        await allEnded(ordered.map((item) => this.#runItem(item, stage)));
+      }
     }
     return { productId: this.#productId, isDeferred: this.#isDeferred };
   }
@@ -133,8 +137,11 @@ class DraftRun {
       if (item.stages.at(-1) !== stage) return;
       return tracker.end(change, { ...end, ...(item.wasAttached ? { wasAttached: true } : {}) });
     }
-    if (isHeld(end, context.budget)) this.#isDeferred = true;
-    else {
+    if (isHeld(end, context.budget)) {
+      this.#isDeferred = true;
+      // It may have waited for its upload for the whole run.
+      if (stage === "upload") tracker.tried(change);
+    } else {
       this.#failedAt ??= change.address;
       if (end.outcome !== "skipped" && end.failure.stops !== "operation") this.#halt.abort();
     }
@@ -170,7 +177,7 @@ class DraftRun {
   }
 
   async #upload(item: Item, { after }: CreateChange | ReplaceChange): Promise<ChangeEnd> {
-    const end = await this.#tools.uploads.fileIdFor(after);
+    const end = await this.#tools.uploads.fileIdFor(after, this.#tools.context.whileIdle);
     if (end.outcome === "done") {
       item.fileId = end.fileId;
       // Read before the attach stage begins, so that its calls start in the order of the plan.
@@ -213,6 +220,9 @@ class DraftRun {
   }
 
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
+    // Before anything is awaited: the changes of a stage get what is left in their order.
+    const budget = this.#tools.context.budget?.operation();
+    if (budget?.settles() === false) return beyondBudget;
     const fileId = plannedFile(change);
     const recorded = await this.#tools.recorded();
     const { attachment, replaces } =
@@ -225,6 +235,7 @@ class DraftRun {
       known: attachment?.attributes ?? {},
       replaces: isKept ? undefined : replaces,
       signal,
+      budget,
     });
   }
 
@@ -233,6 +244,17 @@ class DraftRun {
     return detachFile(this.#tools.context, { change, signal: this.#halt.signal });
   }
 }
+
+/** A doubt whose check does not fit into the run any more. */
+const beyondBudget: ChangeEnd = {
+  outcome: "not_sent",
+  failure: {
+    code: "call-budget-exhausted",
+    message: "whether the call took effect is checked by the next run",
+    errors: [],
+    stops: "operation",
+  },
+};
 
 /** Evidence of an earlier ledger: the process that attached the file may have published the draft, too. */
 function publishedBefore({ address }: Change, file: string): ChangeEnd {

@@ -1,29 +1,20 @@
-import { formatAddress } from "../model/address.ts";
-import type { Change } from "../model/change.ts";
-import type { Ledger } from "../model/ports.ts";
+import { draftIdOf } from "../model/address.ts";
+
+/** When limited runs began something last, epoch milliseconds, by address: of changes, and of drafts. */
+export type Turns = ReadonlyMap<string, number>;
 
 /**
- * What failed before, sorted by when it did, and what did not. So what is refused or lost in every run cannot use up what limits
- * each of them.
+ * What never had a turn, and then what had its turn longest ago; otherwise in the given order. So nothing can use up every limited
+ * run, whatever its end: refused, in doubt, or waited for in vain.
  */
-export async function byLatestFailure<T extends { readonly changes: readonly Change[] }>(
-  works: readonly T[],
-  ledger: Pick<Ledger, "failures">,
-): Promise<{ readonly fresh: readonly T[]; readonly failed: readonly T[] }> {
-  const failures = await ledger.failures();
-  if (failures.size === 0) return { fresh: works, failed: [] };
-  const failedAt = ({ changes }: T) =>
-    changes.flatMap(addressesOf).reduce((latest, address) => Math.max(latest, failures.get(address) ?? 0), 0);
-  const timed = works.map((work) => ({ work, at: failedAt(work) }));
-  const failed = timed.filter(({ at }) => at > 0).sort((a, b) => a.at - b.at);
-  return {
-    fresh: timed.filter(({ at }) => at === 0).map(({ work }) => work),
-    failed: failed.map(({ work }) => work),
-  };
+export function byTurn<T>(items: readonly T[], turns: Turns, addressOf: (item: T) => string): readonly T[] {
+  if (turns.size === 0) return items;
+  const at = (item: T) => turns.get(addressOf(item)) ?? 0;
+  return items.toSorted((a, b) => at(a) - at(b));
 }
 
-/** Of a change and of the upload that it needs. */
-function addressesOf({ address, after }: Change): string[] {
-  if (after === null || !("source" in after) || after.source === undefined) return [address];
-  return [address, formatAddress({ type: "upload", source: after.source })];
+/** The address whose turn a change uses: of its draft, or its own. */
+export function turnOf(address: string): string {
+  const draftId = draftIdOf(address);
+  return draftId === undefined ? address : `drafts/${draftId}`;
 }

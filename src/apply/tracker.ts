@@ -4,6 +4,7 @@ import type { CallFailure } from "../model/outcome.ts";
 import type { Clock } from "../model/ports.ts";
 import { type ChangeEnd, isHeld } from "./context.ts";
 import type { RunBudget } from "./run-budget.ts";
+import { turnOf } from "./start-order.ts";
 
 /** Tracks every change of a run from start to end: emits the events and counts the outcomes. */
 export interface ChangeTracker {
@@ -20,11 +21,17 @@ export interface ChangeTracker {
   /** A change that is in doubt since an earlier run. */
   block(change: Change): void;
   hasEnded(change: Change): boolean;
+  /** A change that is deferred, but may have used calls or time in vain. */
+  tried(change: Change): void;
+  /** The addresses of what was begun, and of its drafts; see {@link byTurn}. */
+  turns(): readonly string[];
   /** `interrupted` or the code of the failure that stopped the run; `undefined` while it continues. */
   stoppedBy(): string | undefined;
   totals(): Omit<RunTotals, "calls">;
   /** How many of the failed changes were excluded for safety, and not sent. */
   refused(): number;
+  /** How many of the skipped and deferred changes were to settle a doubt. */
+  unsettled(): number;
 }
 
 interface TrackerOptions {
@@ -43,7 +50,9 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
   const ended = new Set<Change>();
   const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0, deferred: 0 };
 
+  const tried = new Set<string>();
   let refused = 0;
+  let unsettled = 0;
 
   const stoppedBy = () => {
     const reason = stopped();
@@ -58,6 +67,9 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
   const finish = (change: Change, end: ChangeEnd | Deferred) => {
     if (ended.has(change)) return;
     ended.add(change);
+    if (end.outcome !== "skipped" && end.outcome !== "deferred")
+      tried.add(change.address).add(turnOf(change.address));
+    else if (change.action === "in_doubt") unsettled += 1;
     totals[columns[end.outcome]] += 1;
     if ("failure" in end && end.failure.code === "maybe-published") refused += 1;
     const at = clock.now();
@@ -89,9 +101,12 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
       totals.in_doubt += 1;
     },
     hasEnded: (change) => ended.has(change),
+    tried: ({ address }) => void tried.add(turnOf(address)),
+    turns: () => [...tried],
     stoppedBy,
     totals: () => ({ ...totals }),
     refused: () => refused,
+    unsettled: () => unsettled,
   };
 }
 

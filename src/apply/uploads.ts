@@ -13,8 +13,8 @@ export type UploadEnd =
 
 /** Turns sources, upload keys and upload ids into file ids. */
 export interface Uploads {
-  /** What several changes share is uploaded once, and all of them get its end. */
-  fileIdFor(after: AttachmentState): Promise<UploadEnd>;
+  /** What several changes share is uploaded once, and all of them get its end. `whileIdle` runs while it is processed. */
+  fileIdFor(after: AttachmentState, whileIdle: ApplyContext["whileIdle"]): Promise<UploadEnd>;
 }
 
 /**
@@ -30,11 +30,11 @@ export interface Uploads {
 export function makeUploads(context: ApplyContext): Uploads {
   const started = new Map<string, Promise<UploadEnd>>();
   return {
-    fileIdFor: (after) => {
+    fileIdFor: (after, whileIdle) => {
       const name = nameOf(after);
       const known = started.get(name);
       if (known !== undefined) return known;
-      const end = upload(context, after);
+      const end = upload({ ...context, whileIdle }, after);
       started.set(name, end);
       return end;
     },
@@ -50,7 +50,7 @@ async function upload(context: ApplyContext, after: AttachmentState): Promise<Up
   const arrived = context.service.expectUpload();
   const isOurs = after.source !== undefined || after.upload_key !== undefined;
   const awaitEnd = (uploadId: string) => {
-    const end = awaitUpload(context, uploadId, isOurs);
+    const end = context.whileIdle(() => awaitUpload(context, uploadId, isOurs));
     arrived();
     return end;
   };

@@ -1,5 +1,4 @@
 import { type SqlBool, sql } from "kysely";
-import { formatAddress } from "../model/address.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
 import { recordsOf } from "./records.ts";
@@ -79,26 +78,10 @@ export async function readInDoubt(queries: LedgerQueries, location: string): Pro
   });
 }
 
-/** Part of a transaction: `Ledger.failures`. */
-export async function readFailures(queries: LedgerQueries): Promise<ReadonlyMap<string, number>> {
-  const operations = await queries
-    .selectFrom("operations")
-    .select(({ fn }) => ["address", fn.max("started_at").as("at")])
-    .where((or) => or.or([or("outcome", "=", "rejected"), inDoubt]))
-    .groupBy("address")
-    .execute();
-  const uploads = await queries
-    .selectFrom("uploads")
-    .select(["source", "at"])
-    .where("status", "=", "failed")
-    .where("source", "is not", null)
-    .execute();
-  return new Map([
-    ...uploads.map(
-      ({ source, at }) => [formatAddress({ type: "upload", source: `${source}` }), Number(at)] as const,
-    ),
-    ...operations.map(({ address, at }) => [`${address}`, Number(at)] as const),
-  ]);
+/** Part of a transaction: `Ledger.turns`. */
+export async function readTurns(queries: LedgerQueries): Promise<ReadonlyMap<string, number>> {
+  const turns = await queries.selectFrom("turns").selectAll().execute();
+  return new Map(turns.map(({ address, at }) => [address, Number(at)]));
 }
 
 /** Runs by start, then id. */

@@ -13,8 +13,16 @@ const initialSchema: Migration = {
   },
 };
 
+const turns: Migration = {
+  version: 2,
+  name: "turns",
+  async up(queries) {
+    await sql.raw("create table turns (address text primary key, at bigint not null)").execute(queries);
+  },
+};
+
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
-export const migrations: readonly Migration[] = [initialSchema];
+export const migrations: readonly Migration[] = [initialSchema, turns];
 
 const provenance = `
   provenance_by text not null

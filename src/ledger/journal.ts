@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { LockHolder } from "../model/lock.ts";
-import type { LedgerEffect, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
+import type { LedgerEffect, NewOperation, OperationResult, RunRecord, RunResult } from "../model/ports.ts";
 import { intentSchema, isAttachRefusal } from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
@@ -32,11 +32,14 @@ export async function startRun(queries: LedgerQueries, run: RunRecord, by?: Lock
     .execute();
 }
 
+/** Both databases bound the parameters of a statement. */
+const rowsPerStatement = 1000;
+
 /** Throws `ledger-conflict` for a run that was never started, or has ended. */
 export async function finishRun(
   queries: LedgerQueries,
   runId: string,
-  { totals, status, at }: { readonly totals: unknown; readonly status: string; readonly at: number },
+  { totals, status, turns = [], at }: RunResult & { readonly at: number },
 ): Promise<void> {
   const finished = await queries
     .updateTable("runs")
@@ -45,6 +48,11 @@ export async function finishRun(
     .where("finished_at", "is", null)
     .executeTakeFirst();
   assertChanged(finished, `Run ${runId} was never started, or has ended.`);
+  for (let start = 0; start < turns.length; start += rowsPerStatement) {
+    const rows = turns.slice(start, start + rowsPerStatement).map((address) => ({ address, at }));
+    const kept = queries.insertInto("turns").values(rows);
+    await kept.onConflict((existing) => existing.column("address").doUpdateSet({ at })).execute();
+  }
 }
 
 /** Records the intent of an operation. */

@@ -8,6 +8,7 @@ import type {
   NewOperation,
   OperationResult,
   RunRecord,
+  RunResult,
 } from "../model/ports.ts";
 import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
@@ -25,10 +26,10 @@ import {
   forgetQuietRuns,
   type OperationFilter,
   type RunFilter,
-  readFailures,
   readLostWrites,
   readOperations,
   readRuns,
+  readTurns,
 } from "./history.ts";
 import {
   beginOperation,
@@ -119,8 +120,8 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => readOperations(queries, this.location, filter));
   }
 
-  failures(): Promise<ReadonlyMap<string, number>> {
-    return this.#read(readFailures);
+  turns(): Promise<ReadonlyMap<string, number>> {
+    return this.#read(readTurns);
   }
 
   lostWrites(since: number): Promise<StoredOperation[]> {
@@ -170,7 +171,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#write(notShown, (queries) => startRun(queries, run, this.#lock.holder));
   }
 
-  finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void> {
+  finishRun(runId: string, result: RunResult): Promise<void> {
     const ended = { ...result, at: this.#clock.now() };
     return this.#write(notShown, (queries) => finishRun(queries, runId, ended));
   }

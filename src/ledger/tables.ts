@@ -169,6 +169,8 @@ interface OwnTables {
   rate_pauses: { key: string; set_at: number; ms: number };
   /** One row once a notification was sent: the status of the workspace that it reported. */
   notices: { id: number; status: string };
+  /** When a limited run began a change, or a draft, last. */
+  turns: { address: string; at: number };
 }
 
 /** All tables. */

@@ -180,14 +180,22 @@ export interface RunRecord {
   readonly startedAt: number;
 }
 
+/** How a run ended, as the ledger keeps it. */
+export interface RunResult {
+  readonly totals: unknown;
+  readonly status: string;
+  /** Of a limited run: what it began, for {@link Ledger.turns}. */
+  readonly turns?: readonly string[];
+}
+
 /**
  * The state store. Every method resolves only when its change is durable (on disk, synced), and rejects with a
  * `LedgerError` otherwise. Methods may be called at the same time; the store orders and groups them.
  */
 export interface Ledger {
   load(): Promise<Recorded>;
-  /** When a call that was refused, or is in doubt, or an upload that failed was begun last; epoch milliseconds, by address. */
-  failures(): Promise<ReadonlyMap<string, number>>;
+  /** When a limited run began something last, epoch milliseconds, by address: of changes, and of drafts (`drafts/1`). */
+  turns(): Promise<ReadonlyMap<string, number>>;
   /**
    * Publishes, and calls about files, that ended after `since` (epoch milliseconds), or have no outcome, and of which at least one request may
    * have been lost: those of unknown outcome, and those that took several requests.
@@ -201,7 +209,7 @@ export interface Ledger {
    */
   bind(owner: LedgerOwner): Promise<void>;
   startRun(run: RunRecord): Promise<void>;
-  finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void>;
+  finishRun(runId: string, result: RunResult): Promise<void>;
   begin(operation: NewOperation): Promise<void>;
   /** An operation that is not done is sent again now: it has no outcome any more. */
   resend(operationId: string): Promise<void>;

@@ -31,7 +31,8 @@ const sentences = {
     what: "the service asks for no calls for longer than service.profile.max_wait",
     hint:
       "Run the command again after that time. To drop a pause that the service asked for by mistake, run " +
-      "`draftsync state export > ledger.json` and `draftsync state import ledger.json --state NEW`, and use that ledger.",
+      "`draftsync state export > ledger.json` and `draftsync state import ledger.json --state NEW`, and use that ledger. " +
+      "With service.rate.shared, the pause is a row of `rate_pauses` in that database: delete it there.",
   },
   "rate-limiter-unavailable": {
     what: "the call was not sent: its rate reservation could not be stored in time",

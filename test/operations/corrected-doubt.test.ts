@@ -238,3 +238,15 @@ test("importing the new file of a replacement in doubt keeps the old one as the 
   expect((await apply()).code).toBe(0);
   expect(attached().map(([id]) => id)).toEqual([1, file]);
 });
+
+test("a doubt that was not checked is still a doubt for the exit code", async () => {
+  await folder.write(manifest("{ file_id: 2 }"));
+  proxy.choose = ({ path }) => (isFile(path) ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  const refused = { type: "answer", status: 422 } as const;
+  proxy.choose = ({ path }) => (path === "/api/uploads" ? refused : undefined);
+  await folder.write(manifest("{ file_id: 2 }, { source: ../a.glb }"));
+  expect(await apply()).toMatchObject({ code: 4, stderr: expect.stringContaining("1 failed, 1 skipped") });
+  proxy.choose = () => undefined;
+  expect((await apply()).code).toBe(0);
+});

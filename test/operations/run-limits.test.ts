@@ -223,3 +223,45 @@ test("a lost attachment is settled although --until is shorter than settle_delay
   for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "4s")).code);
   expect(codes).toEqual([7, 0]);
 });
+
+const processing = (path: string) => {
+  const id = /^\/api\/uploads\/([^/?]+)$/.exec(path)?.[1];
+  // A list that lacks an upload says nothing about it.
+  const data = id === undefined ? [] : { type: "upload", id, attributes: { status: "processing" } };
+  const headers = { "content-type": "application/vnd.api+json" };
+  return { type: "answer", status: 200, body: JSON.stringify({ data }), headers } as const;
+};
+
+test("an upload that stays in processing does not use up --until for ever", async () => {
+  const { "draftsync.yaml": text } = config();
+  const slow = text.replace(
+    /profile: .*/,
+    "profile: { upload_poll_min: 200ms, upload_poll_max: 200ms, settle_delay: 1ms }",
+  );
+  await folder.write({ "draftsync.yaml": slow, "manifests/a.yaml": draft(90, 1) });
+  proxy.choose = ({ path }) => (path.startsWith("/api/drafts/90/") ? refusal(400) : undefined);
+  expect((await apply("--until", "20s")).code).toBe(3);
+  await folder.write({
+    "files/a.obj": "content",
+    "manifests/b.yaml": "draft: 10\nproduct_files: [{ source: ../files/a.obj }]\n",
+  });
+  proxy.choose = ({ method, path }) =>
+    method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
+  const codes: number[] = [];
+  for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "4s")).code);
+  expect(codes).toEqual([7, 7]);
+  expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
+});
+
+test("a doubt comes before files of its draft that are refused in every run", async () => {
+  await folder.write({ "manifests/a.yaml": draft(1, 1) });
+  proxy.choose = () => ({ type: "answer-lost" });
+  expect((await apply("--max-calls", "1")).code).toBe(4);
+  const refused = many.map((id) => `{ file_id: ${id} }`).join(", ");
+  await folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${refused}, { file_id: 1 }]\n` });
+  proxy.choose = ({ method, path }) =>
+    method === "POST" && path.startsWith("/api/drafts/1/") ? refusal(400) : undefined;
+  const codes: number[] = [];
+  for (let runs = 0; runs < 3; runs += 1) codes.push((await apply("--max-calls", "6")).code);
+  expect(codes).toEqual([3, 3, 3]);
+});

@@ -242,9 +242,9 @@ export function reportTooFewCalls(
 
 /** The exit code of a command that ran the plan. */
 export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
-  const { totals, stopped, refused = 0 } = result;
+  const { totals, stopped, refused = 0, unsettled = 0 } = result;
   if (stopped === "interrupted") return exitCode.interrupted;
-  if (totals.in_doubt > 0) return exitCode.inDoubt;
+  if (totals.in_doubt + unsettled > 0) return exitCode.inDoubt;
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
   const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
   if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;

@@ -13,7 +13,7 @@ export function watchedLedger(store: StateStore, model: Model, step: () => Promi
   };
   return {
     load: () => store.load(),
-    failures: () => store.failures(),
+    turns: () => store.turns(),
     lostWrites: (since) => store.lostWrites(since),
     assertOwner: (owner) => store.assertOwner(owner),
     bind: (owner) => store.bind(owner),

@@ -89,6 +89,7 @@ describe("settling an attachment", () => {
   const settleLater = (stop: AbortSignal) =>
     settleDoubt(runWith([]), {
       replaces: undefined,
+      budget: undefined,
       known: {},
       change: {
         address: operation.address,

@@ -60,23 +60,20 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await lost(Date.now() + 60_000)).toEqual([ids[3]]);
     });
 
-    test("knows when a call was refused last, or in doubt, at each address", async () => {
+    test("knows when a limited run began something last", async () => {
       const { ledger } = await make();
-      await ledger.startRun(sampleRun);
-      const before = Date.now();
-      for (const [id, outcome] of [
-        ["a", "rejected"],
-        ["b", "rejected"],
-        ["c", "done"],
-        ["d", "unknown"],
-      ] as const) {
-        await ledger.begin(attachOperation(id, { a: 1, b: 1, c: 2, d: 3 }[id]));
-        await ledger.finish(id, { outcome, attempts: 1 }, []);
-      }
-      const failures = await ledger.failures();
-      const addresses = [1, 3].map((fileId) => attachOperation("a", fileId).address);
-      expect([...failures.keys()].sort()).toEqual(addresses);
-      for (const at of failures.values()) expect(at).toBeGreaterThanOrEqual(before);
+      const finish = async (id: string, turns: readonly string[]) => {
+        await ledger.startRun({ ...sampleRun, id });
+        await ledger.finishRun(id, { totals: {}, status: "deferred", turns });
+      };
+      const many = Array.from({ length: 1500 }, (_none, id) => `drafts/${id + 1}`);
+      await finish("run-1", many);
+      const first = await ledger.turns();
+      expect([...first.keys()].sort()).toEqual(many.toSorted());
+      await finish("run-2", ["drafts/1", "duplicates/copy"]);
+      const second = await ledger.turns();
+      expect([second.size, second.get("drafts/2")]).toEqual([1501, first.get("drafts/2")]);
+      expect(second.get("drafts/1")).toBeGreaterThanOrEqual(first.get("drafts/1") ?? Number.NaN);
     });
 
     test("records the operation that proved another operation's outcome", async () => {

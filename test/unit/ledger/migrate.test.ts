@@ -101,10 +101,9 @@ test.each(databases)(
     };
     await expect(openLedger({ location, clock: systemClock })).rejects.toMatchObject(refusal);
     await expect(openLedgerReader({ location, clock: systemClock })).rejects.toMatchObject(refusal);
-    expect(await rowsOf(database, "select version from schema_migrations order by version")).toEqual([
-      { version: 1 },
-      { version: 2 },
-    ]);
+    expect(await rowsOf(database, "select version from schema_migrations order by version")).toEqual(
+      [...unreleased, next].map((each) => ({ version: each.version })),
+    );
   },
 );
 
