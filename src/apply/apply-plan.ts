@@ -127,7 +127,7 @@ interface Lane {
 /** A draft, or a duplicate of a known product. */
 interface Work {
   readonly address: string;
-  start(lane: Lane): void;
+  start(lane: Lane): Promise<unknown>;
 }
 
 /** Waits for everything that was started, also when a part of it throws. */
@@ -160,25 +160,34 @@ async function applyAll(
       address: `drafts/${draft.draftId}`,
       start: (lane: Lane) => {
         const own = { ...tools, context: { ...context, whileIdle: idlingOf(lane.limit) } };
-        const run = () => guarded(() => runDraft(own, draft));
-        ends.set(draft.draftId, startIn(lane, run));
+        const end = startIn(lane, () => guarded(() => runDraft(own, draft)));
+        ends.set(draft.draftId, end);
+        return end;
       },
     })),
     ...duplicates
       .filter(({ after }) => after.product_id !== undefined)
       .map((change) => ({
         address: change.address,
-        start: (lane: Lane) => copies.push(startIn(lane, () => copy(change))),
+        start: (lane: Lane) => {
+          const end = startIn(lane, () => copy(change));
+          copies.push(end);
+          return end;
+        },
       })),
   ];
   const { turns } = context;
   const lane = { limit: pLimit(concurrency), after: Promise.resolve() };
   for (const work of works) if (!turns.has(work.address)) work.start(lane);
-  // One by one, so that what had its turn longest ago has it before what uses up every run.
   const others = Promise.allSettled([...ends.values(), ...copies]);
-  const last = { limit: pLimit(1), after: others };
   const again = works.filter(({ address }) => turns.has(address));
-  for (const work of byTurn(again, turns, ({ address }) => address)) work.start(last);
+  const last = { limit: pLimit(1), after: others };
+  const [first] = byTurn(again, turns, ({ address }) => address).map((work) => work.start(last));
+  // What had its turn longest ago is alone until it has ended, so that what is quicker cannot use up every run before it.
+  const widen = () => {
+    last.limit.concurrency += concurrency - 1;
+  };
+  first?.then(widen, widen);
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
     ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),
