@@ -143,9 +143,21 @@ async function findAttachment(
     since = clock.monotonic();
     if (answer.outcome === "done") return "attached";
     if (first.outcome !== "unknown" && answer.outcome === "unknown") return answer;
+    if (answer.outcome === "not_sent" && first.failure.code === "invalid")
+      return leaveInDoubt(context, first, answer.failure);
     if (answer.failure.code !== "not-attached") return stillOpen(first, answer);
   }
   return "not-attached";
+}
+
+/** A refusal which may say that the file is attached, and was not checked: the next run checks it. */
+async function leaveInDoubt({ ledger }: SettleContext, first: Failed, unsent: CallFailure): Promise<Failed> {
+  const { operationId, attempts, failure: refusal } = first;
+  const { status = 422, errors } = refusal;
+  const failure = { ...uncheckedFailure(unsent, "the file is attached already"), status, errors };
+  await ledger.resend(operationId);
+  await ledger.finish(operationId, { outcome: "unknown", attempts, failure, status }, []);
+  return { ...first, outcome: "unknown", failure };
 }
 
 /** A response to a check is what a person has to know; one that was lost says no more than the call that it was to settle. */

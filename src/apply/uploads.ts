@@ -115,19 +115,23 @@ async function awaitUpload(context: ApplyContext, uploadId: string, isOurs: bool
   // The upload is recorded: the next run continues to wait for it.
   const waiting = budget === undefined ? signal : AbortSignal.any([signal, budget.signal]);
   const awaited = await service.awaitUpload(uploadId, waiting, budget);
+  /** The id leads nowhere: only another registration can help. */
+  const registerAgain = async (failure: CallFailure): Promise<UploadEnd> => {
+    if (!isOurs) return { outcome: "rejected", failure };
+    await context.ledger.record([{ type: "upload_ended", uploadId, status: "failed" }]);
+    const hint = "Run the command again: it registers the file again.";
+    return { outcome: "rejected", failure: { ...failure, hint } };
+  };
   if (awaited.outcome === "done") {
     const failure = otherObjectFailure(awaited.value, (await context.holders()).uploads.get(uploadId));
-    if (failure !== undefined) return { outcome: "rejected", failure };
+    if (failure !== undefined) return registerAgain(failure);
     await context.ledger.record(
       isOurs ? uploadEndEffects(awaited.value) : foundEffects(context, awaited.value),
     );
     return ended(awaited.value);
   }
   const end = withoutDoubt(awaited);
-  if (end.outcome === "done" || !isOurs || end.failure.code !== "gone") return end;
-  await context.ledger.record([{ type: "upload_ended", uploadId, status: "failed" }]);
-  const hint = "Run the command again: it registers the file again.";
-  return { ...end, failure: { ...end.failure, hint } };
+  return end.outcome !== "done" && end.failure.code === "gone" ? registerAgain(end.failure) : end;
 }
 
 /** What an upload was registered with. `content` is absent for an object that was in storage before. */
