@@ -38,7 +38,8 @@ describe("fleet commands", () => {
     expect(fleet.sandbox().accounts.map(({ state }) => state().attachments.length)).toEqual([3, 3, 3]);
     const { stdout } = await run("fleet", "status");
     expect(stdout).toMatch(
-      /^3 workspaces: 3 ok; 1 worker\n\nok {9}atlas {4}3 done, 3 calls, \d+ s ago; next in /,
+      // A workspace that the worker had begun before the request runs once more.
+      /^3 workspaces: 3 ok; 1 worker\n\nok {9}atlas {4}(3 done, 3 calls|nothing to do), \d+ s ago; next in /,
     );
     const one = await run("fleet", "status", "lantern");
     expect(one.stdout).toMatch(
