@@ -27,10 +27,10 @@ export interface ApplyResult {
   readonly totals: RunTotals;
   /** Present when the run stopped before the end of its plan. */
   readonly stopped?: "interrupted" | RunLimit | CallFailure;
-  /** How many of the failed changes were left out for safety; absent when none was. */
-  readonly refused?: number;
-  /** How many doubts of earlier runs were left to the next one; absent when none was. */
-  readonly unsettled?: number;
+  /** How many of the failed changes were left out for safety. */
+  readonly refused: number;
+  /** How many doubts of earlier runs were left to the next one. */
+  readonly unsettled: number;
   /** Present when an operation did not fit into the calls that were left. */
   readonly shortfall?: CallShortfall;
 }
@@ -99,16 +99,8 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
   const { shortfall } = budget ?? {};
-  const refused = tracker.refused() === 0 ? {} : { refused: tracker.refused() };
-  const unsettled = tracker.unsettled() === 0 ? {} : { unsettled: tracker.unsettled() };
-  return {
-    runId,
-    totals,
-    ...ending,
-    ...refused,
-    ...unsettled,
-    ...(shortfall === undefined ? {} : { shortfall }),
-  };
+  const counts = { refused: tracker.refused(), unsettled: tracker.unsettled() };
+  return { runId, totals, ...counts, ...ending, ...(shortfall === undefined ? {} : { shortfall }) };
 }
 
 interface ApplyParts {
@@ -153,7 +145,7 @@ async function applyAll(
     guarded,
   };
   const ends = new Map<number, Promise<DraftEnd>>();
-  const copies: Promise<void>[] = [];
+  const started: Promise<unknown>[] = [];
   const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
   const works: readonly Work[] = [
     ...drafts.map((draft) => ({
@@ -169,20 +161,20 @@ async function applyAll(
       .filter(({ after }) => after.product_id !== undefined)
       .map((change) => ({
         address: change.address,
-        start: (lane: Lane) => {
-          const end = startIn(lane, () => copy(change));
-          copies.push(end);
-          return end;
-        },
+        start: (lane: Lane) => startIn(lane, () => copy(change)),
       })),
   ];
   const { turns } = context;
+  const begin = (work: Work, lane: Lane) => {
+    const end = work.start(lane);
+    started.push(end);
+    return end;
+  };
   const lane = { limit: pLimit(concurrency), after: Promise.resolve() };
-  for (const work of works) if (!turns.has(work.address)) work.start(lane);
-  const others = Promise.allSettled([...ends.values(), ...copies]);
+  for (const work of works) if (!turns.has(work.address)) begin(work, lane);
   const again = works.filter(({ address }) => turns.has(address));
-  const last = { limit: pLimit(1), after: others };
-  const [first] = byTurn(again, turns, ({ address }) => address).map((work) => work.start(last));
+  const last = { limit: pLimit(1), after: Promise.allSettled(started) };
+  const [first] = byTurn(again, turns, ({ address }) => address).map((work) => begin(work, last));
   // What had its turn longest ago is alone until it has ended, so that what is quicker cannot use up every run before it.
   const widen = () => {
     last.limit.concurrency += concurrency - 1;
@@ -192,14 +184,14 @@ async function applyAll(
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
     ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),
   ];
-  await allEnded<unknown>([...ends.values(), ...copies, ...rest]);
+  await allEnded([...started, ...rest]);
 }
 
 function startIn<T>({ limit, after }: Lane, work: () => Promise<T>): Promise<T> {
   return after.then(() => limit(work));
 }
 
-/** While a draft waits until lost calls can no longer take effect, which may be minutes, another one takes its place. */
+/** While a draft waits for its upload, or until lost calls can no longer take effect, another one takes its place. */
 function idlingOf(limit: LimitFunction): ApplyContext["whileIdle"] {
   let waiting = 0;
   return async (work) => {

@@ -133,7 +133,7 @@ async function findAttachment(
   const { first, signal, budget } = doubt;
   const { clock } = context;
   const isOpen = first.outcome === "unknown";
-  if (isOpen && budget?.settles() === false) return first;
+  if (isOpen) budget?.settles();
   const checks = isOpen ? 2 : 1;
   let since = doubt.lostAt ?? clock.monotonic();
   for (let check = 1; check <= checks; check += 1) {

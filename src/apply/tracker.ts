@@ -1,10 +1,10 @@
+import { wholeAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { EventSink, RunLimit, RunTotals } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock } from "../model/ports.ts";
 import { type ChangeEnd, isHeld } from "./context.ts";
 import type { RunBudget } from "./run-budget.ts";
-import { turnOf } from "./start-order.ts";
 
 /** Tracks every change of a run from start to end: emits the events and counts the outcomes. */
 export interface ChangeTracker {
@@ -21,7 +21,7 @@ export interface ChangeTracker {
   /** A change that is in doubt since an earlier run. */
   block(change: Change): void;
   hasEnded(change: Change): boolean;
-  /** A change that is deferred, but may have used calls or time in vain. */
+  /** A change that is deferred, although it may have used calls or time. */
   tried(change: Change): void;
   /** The addresses of what was begun, and of its drafts; see {@link byTurn}. */
   turns(): readonly string[];
@@ -68,7 +68,7 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
     if (ended.has(change)) return;
     ended.add(change);
     if (end.outcome !== "skipped" && end.outcome !== "deferred")
-      tried.add(change.address).add(turnOf(change.address));
+      tried.add(change.address).add(wholeAddress(change.address));
     else if (change.action === "in_doubt") unsettled += 1;
     totals[columns[end.outcome]] += 1;
     if ("failure" in end && end.failure.code === "maybe-published") refused += 1;
@@ -101,7 +101,7 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
       totals.in_doubt += 1;
     },
     hasEnded: (change) => ended.has(change),
-    tried: ({ address }) => void tried.add(turnOf(address)),
+    tried: ({ address }) => void tried.add(wholeAddress(address)),
     turns: () => [...tried],
     stoppedBy,
     totals: () => ({ ...totals }),

@@ -55,7 +55,7 @@ describe("detach of an interrupted replace", () => {
     expect((await planned()).changes).toMatchObject([{ action: "delete", completes_replace: true }]);
   });
 
-  test("does not come back with an import of another file of a list that was left out", async () => {
+  test("is made although another file of its list, which was left out, is imported into the manifest", async () => {
     const [, old] = (await planned()).changes[0].address.match(/(\d+)$/) ?? [];
     await folder.write({ "manifests/a.yaml": "draft: 1\n" });
     const imported = await run("import", "drafts/1/product_files/10", "--write", "manifests/a.yaml");

@@ -242,7 +242,7 @@ export function reportTooFewCalls(
 
 /** The exit code of a command that ran the plan. */
 export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
-  const { totals, stopped, refused = 0, unsettled = 0 } = result;
+  const { totals, stopped, refused, unsettled } = result;
   if (stopped === "interrupted") return exitCode.interrupted;
   if (totals.in_doubt + unsettled > 0) return exitCode.inDoubt;
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;

@@ -4,14 +4,10 @@ import { draftIdOf, formatAddress, parseAddress } from "../../model/address.ts";
 import type { Desired, DesiredAttachment, DesiredDraft } from "../../model/desired.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
-import {
-  fileResourceOf,
-  type Recorded,
-  type RecordedAttachment,
-  type RecordedOperation,
-} from "../../model/recorded.ts";
+import type { Recorded, RecordedAttachment, RecordedOperation } from "../../model/recorded.ts";
 import { readIfThere } from "../../model/replace-file.ts";
 import { fileKinds, fileResource } from "../../model/resource.ts";
+import { indexFiles } from "../../refresh/file-index.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { writeAll } from "../init/files.ts";
@@ -161,13 +157,11 @@ export function importedDrafts(
     if (byId.get(published.draftId)?.publish === undefined)
       draftOf(published.draftId).revision = published.revision;
   }
-  // Not what the next apply detaches: the old file of a replacement, and one of which it is not known whether it was detached.
-  const detaching = new Set(
-    recorded.inDoubt.flatMap((each) => (each.kind === "detach" ? [fileResourceOf(each)] : [])),
-  );
-  const current = recorded.attachments.filter(
-    (each) => each.replacedBy === undefined && !detaching.has(fileResource(each)),
-  );
+  const { doubts } = indexFiles(recorded);
+  const isDetaching = (file: RecordedAttachment) =>
+    doubts.get(fileResource(file))?.some(({ kind }) => kind === "detach");
+  // Not what the next apply detaches, such as the old file of a replacement.
+  const current = recorded.attachments.filter((file) => file.replacedBy === undefined && !isDetaching(file));
   const files = [...current, ...recorded.inDoubt.flatMap(maybeAttached)];
   for (const file of files) {
     const { draftId, kind } = file;

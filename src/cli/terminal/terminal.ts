@@ -221,8 +221,8 @@ function isPipe(stat: BigIntStats): boolean {
 }
 
 /**
- * `undefined` where there is no file descriptor, as in a thread. With `bigint`: after a plain fstat of a pipe, Node does
- * not follow links to modules (nodejs/node#51142), and pnpm installs dependencies as links.
+ * `undefined` if the stream has no file descriptor: in a thread. It uses `bigint`, since Node otherwise stops following links to
+ * modules once it has looked at a pipe (nodejs/node#51142), and pnpm installs dependencies as links.
  */
 function statOf(stream: StandardStream): BigIntStats | undefined {
   try {
