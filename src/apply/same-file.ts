@@ -4,13 +4,14 @@ import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
 import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
-import { fileResource } from "../model/resource.ts";
-import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
+import { fileResource, omitAttributes } from "../model/resource.ts";
+import { attributesSetBy, repeatableDoubts } from "../model/unsettled.ts";
 import type { ChangeEnd } from "./context.ts";
 
 /** A file that is recorded, or whose attachment is in doubt. */
 export interface KnownFile {
   readonly address: string;
+  /** With the attributes that it has if it is still attached. */
   readonly attachment?: RecordedAttachment;
   /** The recorded file that the one in doubt takes the place of. */
   readonly replaces?: number | undefined;
@@ -33,7 +34,7 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
     });
     const recorded = attachments.map((attachment) => {
       const file = fileResource(attachment);
-      const attributes = withoutDoubtful(attachment, repeatable.get(file));
+      const attributes = omitAttributes(attachment.attributes, attributesSetBy(repeatable.get(file) ?? []));
       const known: KnownFile = { address: attachment.address, attachment: { ...attachment, attributes } };
       return [file, known] as const;
     });

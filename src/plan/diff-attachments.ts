@@ -19,6 +19,7 @@ import {
 } from "../model/recorded.ts";
 import {
   type Attributes,
+  allAttributeNames,
   changedAttributes,
   fileResource,
   hasAttributes,
@@ -34,7 +35,7 @@ import {
 } from "./attachment-states.ts";
 import { type Differences, makeUnmanagedTest } from "./differences.ts";
 import { assumeAttached, blockingDoubts, inDoubtChange, inDoubtState, sentState } from "./doubts.ts";
-import { findRecorded, isOtherContent, knownFile, namedElsewhere } from "./find-recorded.ts";
+import { type Found, findRecorded, isOtherContent, knownFile, namedElsewhere } from "./find-recorded.ts";
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /**
@@ -59,15 +60,14 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === intent.fileId;
-    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
-      return { ...inDoubtChange(operation, sentState(operation, {})), check_only: true };
-    if (isOwnUpdate) settled.add(change);
     const later = updates.get(fileResourceOf(operation) ?? "") ?? [];
     // An update that was sent later, and lost, may have changed them.
     const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
-    const attributes = { ...carried(sent, operation, formerAt.get(address)), ...entry.attributes };
-    const managed = changedAttributes(entry.address.kind, {}, entry.attributes);
-    return inDoubtChange(operation, sentState(operation, attributes), managed);
+    const kept = carried(sent, operation, formerAt.get(address));
+    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
+      return { ...settlingChange(operation, kept), check_only: true };
+    if (isOwnUpdate) settled.add(change);
+    return settlingChange(operation, { ...kept, ...entry.attributes });
   });
   const others = all.changes.filter((change) => !settled.has(change)).map(atItsFile(doubts));
   return {
@@ -75,6 +75,12 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     changes: [...settling, ...others],
     unchanged: all.unchanged.filter((address) => !doubts.has(address)),
   };
+}
+
+/** Setting them also records them: a service need not answer with what it has. */
+function settlingChange(operation: RecordedOperation, attributes: Attributes): InDoubtChange {
+  const names = allAttributeNames.filter((name) => attributes[name] !== undefined);
+  return inDoubtChange(operation, sentState(operation, attributes), names);
 }
 
 /** What was sent because the replaced file has it: not from a manifest, so it was not taken out of one. */
@@ -124,7 +130,7 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
       continue;
     }
     const { record, former } = found;
-    const change = compare(address, attachment, record, index);
+    const change = compare(address, attachment, found, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
     if (record === undefined) continue;
@@ -175,7 +181,7 @@ function formerRemoval(former: RecordedAttachment, address: string, index: Recor
 function compare(
   address: string,
   attachment: DesiredAttachment,
-  known: RecordedAttachment | undefined,
+  { record: known, former }: Found,
   index: RecordedIndex,
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
@@ -185,7 +191,7 @@ function compare(
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
   const isReplaced = isOtherContent(attachment, known, index);
-  const wanted = isReplaced ? withCarried(attachment, index.knownAttributes(known)) : attachment;
+  const wanted = isReplaced ? withCarried(attachment, known, index) : attachment;
   const asDesired = isAsDesired(address, wanted, known, index);
   const doubt = index.doubtOf(known);
   if (asDesired && doubt === undefined) return undefined;
@@ -193,7 +199,9 @@ function compare(
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (!isReplaced && (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0))) {
-    const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
+    // Attached again, it takes the place of the file that its entry has.
+    const again = former === undefined ? attachment : withCarried(attachment, former, index);
+    const after = orderState({ ...desiredState(again, index), file_id: known.fileId });
     return inDoubtChange({ ...doubt, address }, after, changedAttributes(kind, {}, attachment.attributes));
   }
   const after = desiredState(wanted, index);
@@ -210,9 +218,14 @@ function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"
   return operation === undefined ? {} : { doubt: inDoubtState(operation) };
 }
 
-/** A new file keeps what is known of the one that it replaces and not managed. An empty text is what a new file has anyway. */
-function withCarried(attachment: DesiredAttachment, known: Attributes): DesiredAttachment {
-  const carried = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== ""));
+/** A new file keeps what the one that it replaces has and is not managed. An empty text is what a new file has anyway. */
+function withCarried(
+  attachment: DesiredAttachment,
+  replaced: RecordedAttachment,
+  index: RecordedIndex,
+): DesiredAttachment {
+  const kept = Object.entries(index.lastAttributes(replaced));
+  const carried = Object.fromEntries(kept.filter(([, value]) => value !== ""));
   return { ...attachment, attributes: { ...carried, ...attachment.attributes } };
 }
 

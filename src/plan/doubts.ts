@@ -117,8 +117,8 @@ export function sentState(
 }
 
 /**
- * The change for an address in doubt. With `after`, apply settles it, and sets `attributes`: those that the manifest has. Others
- * of `after` are only sent when the file is attached again.
+ * The change for an address in doubt. With `after`, apply settles it, and sets `attributes`: those that the manifest has, or that
+ * a replacement took over. Others of `after` are only sent when the file is attached again.
  */
 export function inDoubtChange(
   operation: RecordedOperation,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseId } from "../model/address.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
-import { attributeNames, attributeShape } from "../model/resource.ts";
+import { type AttributeName, attributeNames, attributeShape } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
 import { isDocument } from "./response-body.ts";
 
@@ -114,11 +114,23 @@ function readAttributes(
   const { attributes } = reading.value;
   const known: Record<string, unknown> = {};
   for (const name of attributeNames[target.kind]) {
-    const value = attributes[name] === null ? whenNull : attributes[name];
-    if (value !== undefined && attributeShape[name].safeParse(value).success) known[name] = value;
+    const value = readValue(name, attributes[name] === null ? whenNull : attributes[name]);
+    if (value !== undefined) known[name] = value;
   }
   return { type: reading.type, value: known };
 }
+
+/** The interface does not show the types of a response: a service may return the number 2020 for a text, or "true". */
+function readValue(name: AttributeName, value: unknown): string | boolean | undefined {
+  const shape = attributeShape[name];
+  const form = typeof value === "number" ? String(value) : value;
+  return shape.safeParse(form).data ?? shape.safeParse(spelled.get(value)).data;
+}
+
+const spelled: ReadonlyMap<unknown, boolean> = new Map([
+  ["true", true],
+  ["false", false],
+]);
 
 const detachedSchema = z
   .looseObject({ data: z.unknown().optional(), errors: z.never().optional() })

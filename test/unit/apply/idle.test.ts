@@ -19,7 +19,7 @@ test("runs another draft while one waits to settle a call", async () => {
   const methods = world.requests().map((request) => request.split(" ")[0]);
   // With only four places, each group of four would wait for the previous one.
   expect(methods.slice(0, 9)).toEqual(Array.from({ length: 9 }, () => "POST"));
-});
+}, 20_000);
 
 test("runs another draft while others wait for their uploads", async () => {
   const world = await startWorld({ profile: { upload_poll_min: "10ms", upload_deadline: "5s" } });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DesiredAttachment } from "../../../src/model/desired.ts";
 import type { Recorded, RecordedOperation } from "../../../src/model/recorded.ts";
-import type { Attributes } from "../../../src/model/resource.ts";
+import { type Attributes, fileResource } from "../../../src/model/resource.ts";
 import {
   desiredWith,
   draftWith,
@@ -270,7 +270,7 @@ describe("attachments", () => {
       });
     });
 
-    test("is not set when an update in doubt may have changed it", () => {
+    test("keeps the value that an update in doubt was to set", () => {
       const update = doubt({
         address: source,
         kind: "update",
@@ -280,8 +280,45 @@ describe("attachments", () => {
         desired("new"),
         recordedWith({ attachments: [old], inDoubt: [update] }),
       ).changes;
-      expect(change?.after).toMatchObject({ file_format: "glb", is_native: true });
-      expect(change?.after).not.toHaveProperty("renderer");
+      expect(change?.after).toMatchObject({ file_format: "glb", renderer: "x", is_native: true });
+    });
+
+    test("is sent with a file that is put back while its detach is in doubt", () => {
+      const path = fileResource(old);
+      const replaced = { ...old, address: path, sha256: "new", replacedBy: 11 };
+      const current = recordedFile(1, 11, { address: source, sha256: "old", attributes: old.attributes });
+      const detach = doubt({
+        address: path,
+        kind: "detach",
+        intent: { draftId: 1, fileKind: "product_files", fileId: old.fileId },
+      });
+      const recorded = recordedWith({ attachments: [replaced, current], inDoubt: [detach] });
+      expect(planOf(desired("new"), recorded).changes).toMatchObject([
+        {
+          action: "in_doubt",
+          attributes: ["file_format"],
+          after: { file_id: old.fileId, file_format: "glb", renderer: "vray", is_native: true },
+        },
+      ]);
+    });
+
+    test("is set by the check of a replacement in doubt whose content changed again", () => {
+      const attach = doubt({
+        address: source,
+        kind: "attach",
+        intent: {
+          draftId: 1,
+          fileKind: "product_files",
+          fileId: 11,
+          sha256: "new",
+          attributes: { file_format: "glb", renderer: "vray" },
+          replaces: old.fileId,
+        },
+      });
+      const plan = planOf(desired("newest"), recordedWith({ attachments: [old], inDoubt: [attach] }));
+      expect(plan.changes).toMatchObject([
+        { check_only: true, attributes: ["renderer"], after: { file_id: 11, renderer: "vray" } },
+      ]);
     });
   });
 });

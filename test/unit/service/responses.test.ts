@@ -15,12 +15,12 @@ import { answer } from "./support/raw-server.ts";
 const promotional = { draftId: 1, kind: "promotional_files", fileId: 2 } as const;
 
 describe("result of a call", () => {
-  it("has the attributes of the collection that have the right type, with any resource id", async () => {
+  it("has the attributes of the collection that can be read, with any resource id", async () => {
     const attributes = {
       file_format: "fbx",
       renderer: null,
       is_native: "yes",
-      format_version: 2020,
+      format_version: ["2020"],
       description: "x",
       mood: "y",
     };
@@ -30,6 +30,13 @@ describe("result of a call", () => {
     expect(result).toEqual({ outcome: "done", status: 201, value, attempts: 1 });
     const probed = await service.probe(target, { signal: noSignal() });
     expect(probed).toMatchObject({ outcome: "done", value: { file_format: "fbx", renderer: "" } });
+  });
+
+  it("has values of another JSON type as the text or the boolean that they spell", async () => {
+    const attributes = { format_version: 2020, is_native: "false", renderer: "true" };
+    const { service } = await startHarness(() => answer(200, fileDocument(attributes)));
+    const probed = await service.probe(target, { signal: noSignal() });
+    expect(probed).toMatchObject({ value: { format_version: "2020", is_native: false, renderer: "true" } });
   });
 
   it("reports values that differ from those sent, except for outer white space", async () => {
