@@ -17,7 +17,7 @@ import { allEnded } from "./operation.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { type CallShortfall, isLimited, RunBudget } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
-import { byTurn } from "./start-order.ts";
+import { byTurn, pastTurns } from "./start-order.ts";
 import { type ChangeTracker, makeTracker } from "./tracker.ts";
 import { makeUploads } from "./uploads.ts";
 
@@ -27,6 +27,8 @@ export interface ApplyResult {
   readonly totals: RunTotals;
   /** Present when the run stopped before the end of its plan. */
   readonly stopped?: "interrupted" | RunLimit | CallFailure;
+  /** Whether anything was done, also by a change that failed later. */
+  readonly hasChanged: boolean;
   /** How many of the failed changes were left out for safety. */
   readonly refused: number;
   /** How many doubts of earlier runs were left to the next one. */
@@ -71,7 +73,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     startedAt,
     signal,
     budget,
-    turns: budget === undefined ? new Map() : await ledger.turns(),
+    turns: budget === undefined ? new Map() : pastTurns(await ledger.turns(), clock.now()),
     whileIdle: (work) => work(),
   };
 
@@ -99,7 +101,11 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
   const { shortfall } = budget ?? {};
-  const counts = { refused: tracker.refused(), unsettled: tracker.unsettled() };
+  const counts = {
+    hasChanged: tracker.hasChanged(),
+    refused: tracker.refused(),
+    unsettled: tracker.unsettled(),
+  };
   return { runId, totals, ...counts, ...ending, ...(shortfall === undefined ? {} : { shortfall }) };
 }
 

@@ -83,18 +83,20 @@ export type ChangeEnd =
       readonly outcome: "rejected" | "not_sent" | "unknown";
       readonly failure: CallFailure;
       readonly fileId?: number;
+      /** Of an upload: whether something was sent for it in this run. */
+      readonly isBegun?: boolean;
     }
   | { readonly outcome: "skipped"; readonly because: string };
 
 /**
- * Whether a change did not take effect because of the run: it was interrupted or stopped, or has reached a limit while the
- * service asked to wait.
+ * Whether a change did not take effect because of the run: it was interrupted or stopped, or has reached a limit, or its time
+ * was up while the service asked to wait.
  */
 export function isHeld(end: ChangeEnd, budget: RunBudget | undefined): boolean {
   if (!("failure" in end)) return false;
   const { code } = end.failure;
   if (end.outcome === "not_sent") return code === "aborted" || code === "call-budget-exhausted";
-  return end.outcome === "rejected" && code === "rate-limited" && budget?.isSpent === true;
+  return end.outcome === "rejected" && code === "rate-limited" && budget?.signal.aborted === true;
 }
 
 /** Makes {@link ApplyContext.bind}: one transaction a run, and another only where the first one failed. */

@@ -134,13 +134,13 @@ class DraftRun {
         this.#attachedBefore ??= change.address;
       }
       this.#productId ??= end.productId;
+      if (stage === "attach") tracker.attached();
       if (item.stages.at(-1) !== stage) return;
       return tracker.end(change, { ...end, ...(item.wasAttached ? { wasAttached: true } : {}) });
     }
     if (isHeld(end, context.budget)) {
       this.#isDeferred = true;
-      // It may have waited for its upload for the whole run.
-      if (stage === "upload") tracker.tried(change);
+      if (end.outcome === "rejected" || ("failure" in end && end.isBegun)) tracker.tried(change);
     } else {
       this.#failedAt ??= change.address;
       if (end.outcome !== "skipped" && end.failure.stops !== "operation") this.#halt.abort();

@@ -155,13 +155,14 @@ export function earlierProductEffect(
 function publication({ address, productId, desired, recorded, provenance }: EarlierProduct, draftId: number) {
   const revision = desired.drafts.find((draft) => draft.draftId === draftId)?.publish?.revision ?? 1;
   const known = publicationsInForce(recorded).get(draftId);
-  if (known !== undefined && known.revision >= revision) throw recordedAlready(address, known.productId);
+  if (known !== undefined && known.revision >= revision)
+    throw recordedAlready(address, known.productId, productId);
   return { type: "published", draftId, revision, productId, provenance } as const;
 }
 
 function duplicate({ address, productId, desired, recorded, provenance }: EarlierProduct, name: string) {
   const known = recorded.duplicates.find((each) => each.name === name);
-  if (known !== undefined) throw recordedAlready(address, known.productId);
+  if (known !== undefined) throw recordedAlready(address, known.productId, productId);
   const from = desired.duplicates.find((each) => each.name === name)?.product;
   if (from === undefined) {
     throw impossible(`no manifest declares ${address}`, "Add it to a list of `duplicates` first.");
@@ -182,9 +183,11 @@ function duplicate({ address, productId, desired, recorded, provenance }: Earlie
   return { type: "duplicated", name, from, sourceProductId, productId, provenance } as const;
 }
 
-function recordedAlready(address: string, productId: number): ResolutionError {
+function recordedAlready(address: string, productId: number, given: number): ResolutionError {
   return impossible(
     `${address} is recorded already, as product ${productId}`,
-    "Nothing needs to be done. To publish once more, raise `publish: { revision: … }`.",
+    productId === given
+      ? "Nothing needs to be done. To publish once more, raise `publish: { revision: … }`."
+      : "If that is the wrong product: `draftsync state export`, correct the id in the file, `draftsync state import`.",
   );
 }

@@ -74,6 +74,11 @@ export class RunBudget implements CallBudget {
     return this.#start(1);
   }
 
+  /** For calls without which no operation can start: each is made only if one more is left for that. */
+  get beforeOperation(): CallBudget {
+    return { signal: this.signal, take: () => this.#start(2, 1) };
+  }
+
   /** For an operation that takes that many calls at least, as known when its first call is next in line. */
   operation(minimumOf = () => 1): OperationBudget {
     let taken = 0;
@@ -123,11 +128,11 @@ export class RunBudget implements CallBudget {
     clearTimeout(this.#timer);
   }
 
-  #start(minimum: number): boolean {
+  #start(minimum: number, granted = minimum): boolean {
     if (this.#isTimeUp()) return false;
     const left = this.#left();
     if (left >= minimum) {
-      this.#granted += minimum;
+      this.#granted += granted;
       return true;
     }
     this.#reached ??= "max_calls";

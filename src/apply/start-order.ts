@@ -10,3 +10,8 @@ export function byTurn<T>(items: readonly T[], turns: Turns, addressOf: (item: T
   const at = (item: T) => turns.get(addressOf(item)) ?? 0;
   return items.toSorted((a, b) => at(a) - at(b));
 }
+
+/** A clock that was ahead must not make what had its turn then wait until that time. */
+export function pastTurns(turns: Turns, now: number): Turns {
+  return new Map([...turns].filter(([, at]) => at <= now));
+}

@@ -21,13 +21,17 @@ export interface ChangeTracker {
   /** A change that is in doubt since an earlier run. */
   block(change: Change): void;
   hasEnded(change: Change): boolean;
-  /** A change that is deferred, although it may have used calls or time. */
+  /** A file that was attached, by a change that has not ended yet. */
+  attached(): void;
+  /** A change that is deferred, although something was sent for it. */
   tried(change: Change): void;
   /** The addresses of what was begun, and of its drafts; see {@link byTurn}. */
   turns(): readonly string[];
   /** `interrupted` or the code of the failure that stopped the run; `undefined` while it continues. */
   stoppedBy(): string | undefined;
   totals(): Omit<RunTotals, "calls">;
+  /** Whether anything was done, or a file attached. */
+  hasChanged(): boolean;
   /** How many of the failed changes were excluded for safety, and not sent. */
   refused(): number;
   /** How many of the skipped and deferred changes were to settle a doubt. */
@@ -51,6 +55,8 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
   const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0, deferred: 0 };
 
   const tried = new Set<string>();
+  const addTried = ({ address }: Change) => void tried.add(address).add(wholeAddress(address));
+  let hasAttached = false;
   let refused = 0;
   let unsettled = 0;
 
@@ -67,8 +73,7 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
   const finish = (change: Change, end: ChangeEnd | Deferred) => {
     if (ended.has(change)) return;
     ended.add(change);
-    if (end.outcome !== "skipped" && end.outcome !== "deferred")
-      tried.add(change.address).add(wholeAddress(change.address));
+    if (end.outcome !== "skipped" && end.outcome !== "deferred") addTried(change);
     else if (change.action === "in_doubt") unsettled += 1;
     totals[columns[end.outcome]] += 1;
     if ("failure" in end && end.failure.code === "maybe-published") refused += 1;
@@ -101,10 +106,14 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
       totals.in_doubt += 1;
     },
     hasEnded: (change) => ended.has(change),
-    tried: ({ address }) => void tried.add(wholeAddress(address)),
+    attached: () => {
+      hasAttached = true;
+    },
+    tried: addTried,
     turns: () => [...tried],
     stoppedBy,
     totals: () => ({ ...totals }),
+    hasChanged: () => hasAttached || totals.done > 0,
     refused: () => refused,
     unsettled: () => unsettled,
   };

@@ -5,11 +5,17 @@ import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import { otherObjectFailure } from "../model/upload-name.ts";
 import { type ApplyContext, makeClaim } from "./context.ts";
 import { runOperation } from "./operation.ts";
+import type { OperationBudget } from "./run-budget.ts";
 
 /** A file id, or why there is none. An upload that failed leaves nothing in doubt: nothing was attached. */
 export type UploadEnd =
   | { readonly outcome: "done"; readonly fileId: number }
-  | { readonly outcome: "rejected" | "not_sent"; readonly failure: CallFailure };
+  | {
+      readonly outcome: "rejected" | "not_sent";
+      readonly failure: CallFailure;
+      /** Something was sent for it in this run. */
+      readonly isBegun: boolean;
+    };
 
 /** Turns sources, upload keys and upload ids into file ids. */
 export interface Uploads {
@@ -33,7 +39,7 @@ export function makeUploads(context: ApplyContext): Uploads {
     fileIdFor: (after, whileIdle) => {
       const name = nameOf(after);
       const known = started.get(name);
-      if (known !== undefined) return known;
+      if (known !== undefined) return whileIdle(() => known);
       const end = upload({ ...context, whileIdle }, after);
       started.set(name, end);
       return end;
@@ -50,40 +56,55 @@ async function upload(context: ApplyContext, after: AttachmentState): Promise<Up
   const arrived = context.service.expectUpload();
   const isOurs = after.source !== undefined || after.upload_key !== undefined;
   const awaitEnd = (uploadId: string) => {
-    const end = context.whileIdle(() => awaitUpload(context, uploadId, isOurs));
+    const end = awaitUpload(context, uploadId, isOurs);
     arrived();
     return end;
   };
   try {
     if (after.upload_id !== undefined) return await awaitEnd(after.upload_id);
-    const key = after.upload_key ?? (await store(context, after));
+    const budget = context.budget?.operation();
+    const key = after.upload_key ?? (await store(context, after, budget));
     if (typeof key !== "string") return key;
-    const registered = await register(context, after, key);
-    if (registered.outcome !== "done") return withoutDoubt(registered);
+    const registered = await register(context, after, { key, budget });
+    if (registered.outcome !== "done") {
+      const end = withoutDoubt(registered);
+      return after.upload_key === undefined ? begun(end) : end;
+    }
     const status = registered.value;
-    return status.status === "pending" ? await awaitEnd(status.uploadId) : ended(status);
+    return status.status === "pending" ? begun(await awaitEnd(status.uploadId)) : ended(status);
   } finally {
     // A second call changes nothing.
     arrived();
   }
 }
 
+/** Stores no bytes that this run cannot register: until the next one, they might expire. */
 async function store(
   context: ApplyContext,
   { source, sha256, size }: AttachmentState,
+  registration: OperationBudget | undefined,
 ): Promise<string | UploadEnd> {
   if (source === undefined || sha256 === undefined || size === undefined) {
     throw new TypeError("an attachment without a file id names an upload, a key or a source");
   }
   const file = { source, sha256, size };
-  const put = await context.storage.put(file, context.signal, context.budget);
+  const { signal, budget } = context;
+  const put = await context.storage.put(file, {
+    signal,
+    budget: budget?.beforeOperation,
+    reserve: () => registration?.settles() !== false,
+  });
   if (put.outcome !== "done") return withoutDoubt(put);
   const { uploadKey } = put.value;
   await context.ledger.record([{ type: "object_stored", uploadKey, ...file, at: context.clock.now() }]);
   return uploadKey;
 }
 
-async function register(context: ApplyContext, { source, sha256, size }: AttachmentState, key: string) {
+async function register(
+  context: ApplyContext,
+  { source, sha256, size }: AttachmentState,
+  { key, budget }: { readonly key: string; readonly budget: OperationBudget | undefined },
+) {
   const content =
     source === undefined || sha256 === undefined || size === undefined ? {} : { source, sha256, size };
   const address =
@@ -93,7 +114,7 @@ async function register(context: ApplyContext, { source, sha256, size }: Attachm
     address,
     kind: "upload",
     intent: { uploadKey: key, ...(sha256 === undefined ? {} : { sha256 }) },
-    budget: context.budget?.operation(),
+    budget,
     call: (options) => context.service.createUpload(key, { ...options, claim }),
     effects: (answer) => {
       if (answer.outcome === "done") {
@@ -111,16 +132,13 @@ function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>
 
 /** `isOurs`: a run registered the upload, so once the service does not know it any more, the next run registers it again. */
 async function awaitUpload(context: ApplyContext, uploadId: string, isOurs: boolean): Promise<UploadEnd> {
-  const { service, signal, budget } = context;
-  // The upload is recorded: the next run continues to wait for it.
-  const waiting = budget === undefined ? signal : AbortSignal.any([signal, budget.signal]);
-  const awaited = await service.awaitUpload(uploadId, waiting, budget);
+  const awaited = await waitIdly(context, uploadId);
   /** The id leads nowhere: only another registration can help. */
   const registerAgain = async (failure: CallFailure): Promise<UploadEnd> => {
-    if (!isOurs) return { outcome: "rejected", failure };
+    if (!isOurs) return { outcome: "rejected", failure, isBegun: true };
     await context.ledger.record([{ type: "upload_ended", uploadId, status: "failed" }]);
     const hint = "Run the command again: it registers the file again.";
-    return { outcome: "rejected", failure: { ...failure, hint } };
+    return { outcome: "rejected", failure: { ...failure, hint }, isBegun: true };
   };
   if (awaited.outcome === "done") {
     const failure = otherObjectFailure(awaited.value, (await context.holders()).uploads.get(uploadId));
@@ -132,6 +150,24 @@ async function awaitUpload(context: ApplyContext, uploadId: string, isOurs: bool
   }
   const end = withoutDoubt(awaited);
   return end.outcome !== "done" && end.failure.code === "gone" ? registerAgain(end.failure) : end;
+}
+
+/** Gives its place away meanwhile; in a limited run once the upload was read, so that others do not use up the run before. */
+async function waitIdly(context: ApplyContext, uploadId: string): Promise<CallResult<UploadStatus>> {
+  const { service, signal, budget, whileIdle } = context;
+  if (budget === undefined) return whileIdle(() => service.awaitUpload(uploadId, { signal }));
+  let idle: Promise<unknown> | undefined;
+  const awaited = service.awaitUpload(uploadId, {
+    // The upload is recorded: the next run continues to wait for it.
+    signal: AbortSignal.any([signal, budget.signal]),
+    budget,
+    onPending: () => {
+      idle ??= whileIdle(() => awaited);
+    },
+  });
+  const result = await awaited;
+  await idle;
+  return result;
 }
 
 /** What an upload was registered with. `content` is absent for an object that was in storage before. */
@@ -176,10 +212,19 @@ function ended({ uploadId, status, rawStatus, message, fileId }: UploadStatus): 
       errors: [],
       stops: "operation",
     },
+    isBegun: true,
   };
 }
 
+function begun(end: UploadEnd): UploadEnd {
+  return end.outcome === "done" ? end : { ...end, isBegun: true };
+}
+
 /** Registering may be repeated and reading changes nothing, so an unknown end here is a failure, not a doubt. */
-function withoutDoubt(result: Exclude<CallResult<unknown>, { outcome: "done" }>): UploadEnd {
-  return { outcome: result.outcome === "unknown" ? "rejected" : result.outcome, failure: result.failure };
+function withoutDoubt({
+  outcome,
+  failure,
+  attempts,
+}: Exclude<CallResult<unknown>, { outcome: "done" }>): UploadEnd {
+  return { outcome: outcome === "unknown" ? "rejected" : outcome, failure, isBegun: attempts > 0 };
 }

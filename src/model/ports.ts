@@ -86,6 +86,12 @@ export interface ReadOptions {
   readonly budget?: CallBudget | undefined;
 }
 
+/** The circumstances of waiting for an upload. */
+export interface AwaitOptions extends ReadOptions {
+  /** Called each time that the upload was read and has not ended. */
+  readonly onPending?: () => void;
+}
+
 /** An upload as the service returns it. */
 export interface UploadStatus {
   readonly uploadId: string;
@@ -123,7 +129,7 @@ export interface DraftService {
   /** Announces an upload that will be awaited soon, so that one read covers it too. Call the result when it is awaited. */
   expectUpload(): () => void;
   /** Polls, in batches shared with other callers, until the upload has ended or its deadline has passed. */
-  awaitUpload(uploadId: string, signal: AbortSignal, budget?: CallBudget): Promise<CallResult<UploadStatus>>;
+  awaitUpload(uploadId: string, options: AwaitOptions): Promise<CallResult<UploadStatus>>;
   /** Requests dispatched so far in this process. */
   callCount(): number;
   /** Whether the service has returned a JSON:API document in this process. */
@@ -158,6 +164,12 @@ export interface StoredSource {
   readonly size: number;
 }
 
+/** The circumstances of a put: `budget` is that of the call for credentials. */
+export interface PutOptions extends ReadOptions {
+  /** Takes the call that registers the file, before a byte leaves; false: the put ends `call-budget-exhausted`. */
+  readonly reserve?: () => boolean;
+}
+
 /** Puts local files into the storage that the service's credentials name. */
 export interface ObjectStorage {
   /**
@@ -165,11 +177,7 @@ export interface ObjectStorage {
    * credentials' prefix, the digest and the file's name: a repeated put replaces the object. Never throws for what the
    * file, the storage or the service does.
    */
-  put(
-    file: StoredSource,
-    signal: AbortSignal,
-    budget?: CallBudget,
-  ): Promise<CallResult<{ readonly uploadKey: string }>>;
+  put(file: StoredSource, options: PutOptions): Promise<CallResult<{ readonly uploadKey: string }>>;
 }
 
 /** A run of `apply`, as the ledger keeps it. */

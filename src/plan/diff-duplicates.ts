@@ -78,7 +78,8 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       after: null,
       attributes: [],
     });
-    diagnostics.push(forgotten(address, productId));
+    const renamed = changes.find((change) => change.action === "duplicate" && change.former === address);
+    diagnostics.push(forgotten(address, productId, renamed?.address));
   }
   return { changes, unchanged, diagnostics };
 }
@@ -129,12 +130,20 @@ function otherProduct(address: string, duplicate: DesiredDuplicate, known: Recor
 }
 
 /** A manifest that was removed or renamed by mistake comes back, and its copies would be made a second time. */
-function forgotten(address: string, productId: number): Diagnostic {
+function forgotten(address: string, productId: number, renamed: string | undefined): Diagnostic {
+  const again =
+    renamed === undefined
+      ? "declared again later, it is copied a second time"
+      : `${renamed} is one more copy`;
+  const way =
+    renamed === undefined
+      ? "If this is not meant, restore the entry before you apply."
+      : `If the entry was only renamed, restore it, or run \`draftsync state mv ${quoteArgument(address)} ${quoteArgument(renamed)}\` before you apply.`;
   return {
     severity: "warning",
     code: "duplicate-forgotten",
-    message: `${address} is no longer declared; declared again later, it is copied a second time`,
-    hint: `Product ${productId} stays at the service. If this is not meant, restore the entry before you apply.`,
+    message: `${address} is no longer declared; ${again}`,
+    hint: `Product ${productId} stays at the service. ${way}`,
     address,
   };
 }

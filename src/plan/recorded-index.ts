@@ -91,8 +91,9 @@ export function makeKnownUploads({
     if (upload !== undefined) return { ...after, upload_id: upload.uploadId };
     if (name === `upload_id:${after.upload_id}`) return after;
     // The upload that the plan names has failed since: the file is registered again.
-    const { upload_id: _, ...rest } = after;
-    const key = after.upload_key ?? stored.get(name);
+    const { upload_id: _id, upload_key: _key, ...rest } = after;
+    // Bytes that the service does not have any more are stored again.
+    const key = after.source === undefined ? after.upload_key : stored.get(name);
     return key === undefined ? rest : { ...rest, upload_key: key };
   };
 }

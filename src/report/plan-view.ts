@@ -316,5 +316,6 @@ export function whyNoChanges({ diagnostics }: PlanView): string {
   const codes = new Set(diagnostics.map(({ code }) => code));
   if (codes.has("waits-for-check")) return "Remaining changes wait until files can be read.";
   if ([...narrowing].some((code) => codes.has(code))) return "Remaining changes need manual approval.";
+  if (codes.has("product-gone")) return "All but what is gone at the service is up to date.";
   return codes.has("not-readable") ? "What could be read is up to date." : "Everything is up to date.";
 }

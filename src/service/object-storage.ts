@@ -14,7 +14,14 @@ import {
   type StorageLocation,
   shareCredentials,
 } from "./storage-client.ts";
-import { abortedFailure, explainPut, failed, foreignFailure, NotStoredError } from "./storage-failures.ts";
+import {
+  abortedFailure,
+  explainPut,
+  failed,
+  foreignFailure,
+  NotStoredError,
+  unregisteredFailure,
+} from "./storage-failures.ts";
 
 /** Object storage with connections to be closed. */
 export interface OpenObjectStorage extends ObjectStorage {
@@ -49,7 +56,7 @@ export function openObjectStorage(
     return known;
   };
 
-  const put: ObjectStorage["put"] = async (file, signal, budget) => {
+  const put: ObjectStorage["put"] = async (file, { signal, budget, reserve }) => {
     if (signal.aborted || budget?.signal?.aborted) return failed("not_sent", abortedFailure(file));
     const credentials = await askCredentials({ signal, budget });
     if (credentials.outcome !== "done") return credentials;
@@ -59,6 +66,7 @@ export function openObjectStorage(
       baseUrl: parts.baseUrl,
     });
     if (location.type === "refused") return failed("rejected", foreignFailure(file, location));
+    if (reserve?.() === false) return failed("not_sent", unregisteredFailure(file));
     const startedAt = clock.monotonic();
     const uploadKey = `${keyPrefix}${file.sha256}/${posix.basename(file.source)}`;
     const store = async () => {

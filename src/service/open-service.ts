@@ -139,7 +139,7 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
       check.send(calls.duplicate(productId, write.claim), { ...write, productId }),
     createUpload: (uploadKey, write) => executor.execute(calls.createUpload(uploadKey, write.claim), write),
     expectUpload: () => poller.expect(),
-    awaitUpload: (uploadId, signal, budget) => poller.wait(uploadId, { signal, budget }),
+    awaitUpload: (...request) => poller.wait(...request),
     probe: (target, read) => executor.execute(calls.probe(target), read),
     fetchProduct: ({ productId, draftId }, read) =>
       executor.execute(calls.fetchProduct(productId, draftId), read),

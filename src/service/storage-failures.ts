@@ -1,6 +1,7 @@
 import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { StoredSource } from "../model/ports.ts";
+import { describeFailure } from "./failures.ts";
 import type { Redactor } from "./redact.ts";
 import { SourceError } from "./source-file.ts";
 import { CredentialsError, type StorageLocation } from "./storage-client.ts";
@@ -102,4 +103,10 @@ export function abortedFailure(file: StoredSource): CallFailure {
   const message = `${file.source}: the file was not stored: the run was interrupted`;
   const hint = "Run the command again.";
   return { code: "aborted", message, subject: file.source, hint, errors: [], stops: "run" };
+}
+
+/** The run has no call left to register the file. */
+export function unregisteredFailure({ source: subject }: StoredSource): CallFailure {
+  const code = "call-budget-exhausted";
+  return { ...describeFailure({ code, request: "POST /api/uploads", stops: "operation" }), subject };
 }

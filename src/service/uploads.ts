@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
-import type { CallBudget, ReadOptions, UploadList, UploadStatus } from "../model/ports.ts";
+import type { AwaitOptions, CallBudget, ReadOptions, UploadList, UploadStatus } from "../model/ports.ts";
 import { onAbort, wait } from "../model/wait.ts";
 import type { Calls } from "./calls.ts";
 import type { Executor } from "./executor.ts";
@@ -75,6 +75,7 @@ interface Waiter {
   readonly uploadId: string;
   readonly deadline: number;
   readonly budget: CallBudget | undefined;
+  readonly onPending: (() => void) | undefined;
   readonly settle: (result: CallResult<UploadStatus>) => void;
   dueAt: number;
   intervalMs: number;
@@ -119,7 +120,7 @@ export class UploadPoller {
    * (`upload-timeout`), when it cannot be read (with that failure), when a failure stops the run, and when the budget has no
    * call left to read it (`call-budget-exhausted`).
    */
-  wait(uploadId: string, { signal, budget }: ReadOptions): Promise<CallResult<UploadStatus>> {
+  wait(uploadId: string, { signal, budget, onPending }: AwaitOptions): Promise<CallResult<UploadStatus>> {
     if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
     return new Promise((resolve) => {
       const { profile, clock } = this.#options;
@@ -129,6 +130,7 @@ export class UploadPoller {
         uploadId,
         deadline: now + profile.upload_deadline,
         budget,
+        onPending,
         dueAt: now + intervalMs,
         intervalMs,
         attempts: 0,
@@ -274,6 +276,7 @@ export class UploadPoller {
       return;
     }
     waiter.lastStatus = describeStatus(upload);
+    waiter.onPending?.();
     this.#reschedule(waiter);
   }
 

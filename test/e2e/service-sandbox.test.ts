@@ -140,13 +140,13 @@ describe("client with the sandbox", () => {
   ])("uploads a source in %s, registers it and waits for its file id", async (_name, size) => {
     const { service, sandbox, root, arrivals } = await setUp();
     const { file } = await makeSource(root, "dragon.blend", size);
-    const put = await service.storage.put(file, signal);
+    const put = await service.storage.put(file, { signal });
     if (put.outcome !== "done") throw new Error(put.failure.message);
     expect(sandbox.state().objects).toMatchObject([{ key: put.value.uploadKey, size }]);
     expect(put.value.uploadKey).toMatch(new RegExp(`${file.sha256}/dragon\\.blend$`));
     const created = await service.createUpload(put.value.uploadKey, write);
     if (created.outcome !== "done") throw new Error(created.failure.message);
-    const ended = await service.awaitUpload(created.value.uploadId, signal);
+    const ended = await service.awaitUpload(created.value.uploadId, { signal });
     if (ended.outcome !== "done") throw new Error(ended.failure.message);
     expect(ended.value).toMatchObject({ status: "success", fileId: expect.any(Number) });
     expect(await service.getUpload(created.value.uploadId, signal)).toMatchObject({ value: ended.value });
@@ -170,7 +170,7 @@ describe("client with the sandbox", () => {
       service: { clock: { ...systemClock, now } },
     });
     const { file } = await makeSource(root, "large.bin", 40 * 1024 * 1024);
-    expect(await service.storage.put(file, signal)).toMatchObject({ outcome: "done" });
+    expect(await service.storage.put(file, { signal })).toMatchObject({ outcome: "done" });
     expect(sandbox.state().objects).toMatchObject([{ size: file.size }]);
     expect(later).toBeGreaterThan(90_000);
     const asked = arrivals.filter((arrival) => arrival.path === "/api/uploads/credentials");
@@ -184,7 +184,9 @@ describe("client with the sandbox", () => {
     );
     const ids = created.flatMap((result) => (result.outcome === "done" ? [result.value.uploadId] : []));
     expect(ids).toHaveLength(60);
-    const ended = await Promise.all([...ids, "no-such-upload"].map((id) => service.awaitUpload(id, signal)));
+    const ended = await Promise.all(
+      [...ids, "no-such-upload"].map((id) => service.awaitUpload(id, { signal })),
+    );
     expect(ended.pop()).toMatchObject({ outcome: "rejected", failure: { code: "gone" } });
     expect(ended.every((result) => result.outcome === "done")).toBe(true);
     expect(

@@ -20,6 +20,15 @@ test("an import of a recorded file by its path leaves it with its entry", async 
   expect((await planned()).changes).toMatchObject([{ action: "replace" }]);
 });
 
+test("a replacement that a refused key stops after its attach has changed something", async () => {
+  await apply();
+  await folder.write({ "a.glb": "second" });
+  const headers = { "content-type": "application/vnd.api+json" };
+  const refusedKey = { type: "answer", status: 401, headers, body: '{"errors":[{"status":"401"}]}' } as const;
+  proxy.choose = ({ method }) => (method === "DELETE" ? refusedKey : undefined);
+  expect([(await apply()).code, attached().length]).toEqual([3, 3]);
+});
+
 describe("detach of an interrupted replace", () => {
   /** Attaches the new file and fails to detach the recorded one. */
   beforeEach(async () => {

@@ -75,7 +75,7 @@ test("--until does not wait for a Retry-After", async () => {
   expect(parseEvents(ended.stdout).at(-1)).toMatchObject({ stopped: "until", totals: { done: 0 } });
 });
 
-test.each(["1", "3"])(
+test.each(["2", "3"])(
   "replaces with --max-calls %s finish and detach each old file once",
   async (maxCalls) => {
     const sources = (count: number, content: string) =>
@@ -251,6 +251,50 @@ test("an upload that stays in processing does not use up --until for ever", asyn
   for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "4s")).code);
   expect(codes).toEqual([7, 7]);
   expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
+});
+
+test("an upload is read although files that are refused in every run would use up --max-calls", async () => {
+  await folder.write({
+    "files/a.obj": "content",
+    "manifests/a.yaml": [11, 12, 13].map((id) => draft(id, 1)).join("---\n"),
+    "manifests/b.yaml": "draft: 90\nproduct_files: [{ source: ../files/a.obj }]\n",
+  });
+  let reads = 0;
+  proxy.choose = ({ method, path }) => {
+    if (/^\/api\/drafts\/1[123]\//.test(path)) return refusal(404);
+    if (method !== "GET" || !path.startsWith("/api/uploads")) return undefined;
+    reads += 1;
+    return reads > 2 ? undefined : processing(path);
+  };
+  for (let runs = 0; runs < 8; runs += 1) await apply("--max-calls", "3");
+  expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
+});
+
+test("a draft whose calls are refused with 429 in every run fails, and does not use up --max-calls for ever", async () => {
+  await folder.write({ "manifests/a.yaml": draft(11, 1), "manifests/b.yaml": draft(90, 1) });
+  proxy.choose = ({ method, path }) =>
+    method === "POST" && path.startsWith("/api/drafts/11/")
+      ? { ...refusal(429), headers: { ...refusal(429).headers, "retry-after": "0" } }
+      : undefined;
+  const { code, stderr } = await apply("--max-calls", "1");
+  expect([code, stderr]).toEqual([3, expect.stringContaining("[rate-limited]")]);
+  await apply("--max-calls", "1");
+  expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
+});
+
+test("no more bytes are stored than --max-calls leaves calls to register them", async () => {
+  const sources = many.slice(0, 6).map((id) => [`files/${id}.obj`, `content ${id}`] as const);
+  const list = sources.map(([path]) => `{ source: ../${path} }`).join(", ");
+  await folder.write({
+    ...Object.fromEntries(sources),
+    "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n`,
+  });
+  expect((await apply("--max-calls", "1")).stderr).toContain("Use --max-calls 2 or more.");
+  expect(arrivals).toEqual([]);
+  expect((await apply("--max-calls", "3")).code).toBe(7);
+  const registered = calls().filter((line) => line === "POST /api/uploads");
+  const stored = arrivals.filter(({ method }) => method === "PUT");
+  expect([stored.length, registered.length]).toEqual([2, 2]);
 });
 
 test("a doubt comes before files of its draft that are refused in every run", async () => {

@@ -52,3 +52,25 @@ test("apply attaches no file of an upload that is answered with another object",
   }
   expect(sandbox.state().attachments).toEqual([]);
 });
+
+test("a saved plan stores bytes again that the service did not keep", async () => {
+  await folder.write({
+    "a.glb": "content",
+    "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../a.glb }]\n",
+  });
+  const headers = { "content-type": "application/vnd.api+json" };
+  const refuse = (status: number) => {
+    proxy.choose = ({ method, path }) =>
+      method === "POST" && path === "/api/uploads"
+        ? { type: "answer", status, headers, body: JSON.stringify({ errors: [{ status: `${status}` }] }) }
+        : undefined;
+  };
+  refuse(503);
+  expect((await apply()).code).toBe(3);
+  expect((await run("plan", "--out", "plan.json")).stdout).toContain("in storage already");
+  refuse(422);
+  expect((await run("apply", "plan.json", "--auto-approve")).code).toBe(3);
+  proxy.choose = () => undefined;
+  const { code, stderr } = await run("apply", "plan.json", "--auto-approve");
+  expect([code, stderr]).toEqual([0, expect.stringContaining("4 calls")]);
+});

@@ -107,7 +107,9 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
     const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
     const key =
       flags.key ??
-      (local === undefined ? "" : expectDone(await service.storage.put(local, cli.signal)).uploadKey);
+      (local === undefined
+        ? ""
+        : expectDone(await service.storage.put(local, { signal: cli.signal })).uploadKey);
     const claim = makeClaim(key, keysOfUploads(await (await workspace.ledger()).load()));
     const upload = await write({
       address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
@@ -120,7 +122,7 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
           : [],
     });
     if (!flags.wait) return printJson(cli, uploadJson(upload));
-    const awaited = await service.awaitUpload(upload.uploadId, cli.signal);
+    const awaited = await service.awaitUpload(upload.uploadId, { signal: cli.signal });
     const hint = `It is registered: \`draftsync uploads get ${upload.uploadId}\` shows its status. This command would register it again.`;
     const ended = expectDone(awaited, ({ message }) => ({ message, hint }));
     await (await workspace.ledger()).record(uploadEndEffects(ended));

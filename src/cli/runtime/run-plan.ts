@@ -242,10 +242,10 @@ export function reportTooFewCalls(
 
 /** The exit code of a command that ran the plan. */
 export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
-  const { totals, stopped, refused, unsettled } = result;
+  const { totals, stopped, hasChanged, refused, unsettled } = result;
   if (stopped === "interrupted") return exitCode.interrupted;
   if (totals.in_doubt + unsettled > 0) return exitCode.inDoubt;
-  if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
+  if (!hasChanged && typeof stopped === "object") return exitCode.error;
   const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
   if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;
   if (stopped === undefined) return waitingDrafts(plan).length > 0 ? exitCode.deferred : exitCode.done;

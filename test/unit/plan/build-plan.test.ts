@@ -57,10 +57,13 @@ describe("duplicates", () => {
       const copy = { name: "old", from: renamed.from, sourceProductId: 5, productId: 6, provenance };
       const publication = { draftId: 1, revision: 1, productId: 5, provenance };
       const recorded = recordedWith({ duplicates: [copy], publications: [publication] });
-      expect(planOf(wish(renamed.product), recorded).changes).toMatchObject([
+      const plan = planOf(wish(renamed.product), recorded);
+      expect(plan.changes).toMatchObject([
         { action: "forget" },
         { action: "duplicate", former: "duplicates/old" },
       ]);
+      const hint = expect.stringContaining("`draftsync state mv duplicates/old duplicates/winter`");
+      expect(plan.diagnostics).toContainEqual(expect.objectContaining({ code: "duplicate-forgotten", hint }));
     },
   );
   test("makes no copy while a call in doubt may have made it under a name that now has a different product", () => {

@@ -45,7 +45,7 @@ async function setUp({ fail, expiration, endpoint, profile, interrupts, timeoutM
     },
   );
   const put = async (name: string, content: Buffer, signal = noSignal()) =>
-    await harness.service.storage.put(await planSource(root, name, content), signal);
+    await harness.service.storage.put(await planSource(root, name, content), { signal });
   return { ...harness, storage, root, put };
 }
 
@@ -55,7 +55,7 @@ describe("upload to object storage", () => {
   it("stores a small file with one request, under a key with its digest", async () => {
     const { service, storage, root, events } = await setUp();
     const file = await planSource(root, "dragon é.blend", small);
-    const result = await service.storage.put(file, noSignal());
+    const result = await service.storage.put(file, { signal: noSignal() });
     expect(result).toMatchObject({
       outcome: "done",
       value: { uploadKey: `in/studio-a/${file.sha256}/dragon é.blend` },
@@ -123,7 +123,7 @@ describe("upload to object storage", () => {
   it("stores a large file in parts without Expect headers, and reports progress", async () => {
     const { service, storage, root, events } = await setUp();
     const file = await planSource(root, "large.bin", large);
-    const result = await service.storage.put(file, noSignal());
+    const result = await service.storage.put(file, { signal: noSignal() });
     expect(result).toMatchObject({ outcome: "done" });
     expect(storage.objects.get(`/uploads/in/studio-a/${file.sha256}/large.bin`)?.equals(large)).toBe(true);
     const parts = storage.requests.filter((request) => request.query.has("partNumber"));
@@ -161,7 +161,7 @@ describe("upload to object storage", () => {
     const changed = Buffer.from(content);
     changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
     await writeFile(join(root, "a.bin"), changed);
-    const result = await service.storage.put(file, noSignal());
+    const result = await service.storage.put(file, { signal: noSignal() });
     expect(result).toMatchObject({
       outcome: "rejected",
       failure: { code: "source-changed", hint: "Run plan again." },
@@ -175,8 +175,8 @@ describe("upload to object storage", () => {
       expiration: new Date(Date.now() + 3_600_000).toISOString(),
     });
     const files = await Promise.all(["a", "b", "c"].map((name) => planSource(root, name, small)));
-    await Promise.all(files.map((file) => service.storage.put(file, noSignal())));
-    await service.storage.put(files[0] ?? never(), noSignal());
+    await Promise.all(files.map((file) => service.storage.put(file, { signal: noSignal() })));
+    await service.storage.put(files[0] ?? never(), { signal: noSignal() });
     expect(server.requests.map((request) => request.path)).toEqual(["/api/uploads/credentials"]);
   });
 
@@ -185,16 +185,16 @@ describe("upload to object storage", () => {
       expiration: new Date(Date.now() + 30_000).toISOString(),
     });
     const file = await planSource(root, "a", small);
-    await service.storage.put(file, noSignal());
+    await service.storage.put(file, { signal: noSignal() });
     const before = server.requests.length;
-    await service.storage.put(file, noSignal());
+    await service.storage.put(file, { signal: noSignal() });
     expect(server.requests.length).toBeGreaterThan(before);
   });
 
   it("returns the failure of the request for credentials", async () => {
     const root = await makeFolder();
     const { service } = await startHarness(() => answer(403), { root });
-    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
+    const result = await service.storage.put(await planSource(root, "a", small), { signal: noSignal() });
     expect(result).toMatchObject({ outcome: "rejected", failure: { code: "forbidden" } });
   });
 
@@ -245,7 +245,7 @@ describe("upload to object storage", () => {
       },
     });
     const file = await planSource(root, "large.bin", makeContent(60 * 1024 * 1024));
-    expect(await service.storage.put(file, controller.signal)).toMatchObject({
+    expect(await service.storage.put(file, { signal: controller.signal })).toMatchObject({
       outcome: "not_sent",
       failure: { code: "aborted" },
     });
@@ -285,12 +285,12 @@ describe("upload to object storage", () => {
       timeoutMs: 300,
     });
     const files = await Promise.all(["a.bin", "b.bin"].map((name) => planSource(root, name, content)));
-    const first = await service.storage.put(files[0] ?? never(), noSignal());
+    const first = await service.storage.put(files[0] ?? never(), { signal: noSignal() });
     expect(first).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
     expect(first.outcome === "done" ? "" : first.failure.message).toContain("no progress for 0.3 s");
     expect(storage.requests.map(({ method }) => method)).toEqual(methods);
     // The next file does not wait again.
-    expect(await service.storage.put(files[1] ?? never(), noSignal())).toMatchObject({
+    expect(await service.storage.put(files[1] ?? never(), { signal: noSignal() })).toMatchObject({
       outcome: "not_sent",
     });
     expect(storage.requests).toHaveLength(methods.length);
@@ -310,7 +310,7 @@ describe("upload to object storage", () => {
   it("sends nothing after it is aborted", async () => {
     const { service, server, root } = await setUp();
     const file = await planSource(root, "a", small);
-    expect(await service.storage.put(file, AbortSignal.abort())).toMatchObject({
+    expect(await service.storage.put(file, { signal: AbortSignal.abort() })).toMatchObject({
       failure: { code: "aborted" },
     });
     expect(server.requests).toEqual([]);
@@ -325,7 +325,7 @@ describe("storage host in the credentials", () => {
   it("receives nothing and stops the run when it is not allowed", async () => {
     const { service, server, storage, root } = await setUp({ endpoint: "https://storage.evil.example" });
     const file = await planSource(root, "a.bin", small);
-    expect(await service.storage.put(file, noSignal())).toMatchObject({
+    expect(await service.storage.put(file, { signal: noSignal() })).toMatchObject({
       outcome: "rejected",
       failure: {
         code: "storage-host-not-allowed",

@@ -30,7 +30,9 @@ describe("awaitUpload", () => {
         }),
       { profile: quick },
     );
-    const results = await Promise.all(["u1", "u2", "u3"].map((id) => service.awaitUpload(id, noSignal())));
+    const results = await Promise.all(
+      ["u1", "u2", "u3"].map((id) => service.awaitUpload(id, { signal: noSignal() })),
+    );
     expect(
       results.map((result) =>
         result.outcome === "done" ? [result.value.status, result.value.fileId] : result,
@@ -52,7 +54,9 @@ describe("awaitUpload", () => {
       profile: { ...quick, upload_deadline: "1500ms" },
     });
     const arrived = service.expectUpload();
-    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({ value: { status: "success" } });
+    expect(await service.awaitUpload("u1", { signal: noSignal() })).toMatchObject({
+      value: { status: "success" },
+    });
     arrived();
     expect(server.requests.map(idsOf)).toEqual([["u1"]]);
   });
@@ -62,7 +66,7 @@ describe("awaitUpload", () => {
       profile: { ...quick, uploads_page: 50 },
     });
     const ids = Array.from({ length: 120 }, (_, index) => `u${index}`);
-    await Promise.all(ids.map((id) => service.awaitUpload(id, noSignal())));
+    await Promise.all(ids.map((id) => service.awaitUpload(id, { signal: noSignal() })));
     const pages = server.requests.map(idsOf);
     expect(pages.flat().sort()).toEqual([...ids].sort());
     // If the process is suspended between two calls, the last ones are due a moment later.
@@ -74,8 +78,8 @@ describe("awaitUpload", () => {
     const slow = { now: systemClock.now, monotonic: () => (elapsed += 10) };
     const { service, server } = await startHarness(succeedWith(7), { profile: quick, clock: slow });
     const both = await Promise.all([
-      service.awaitUpload("u1", noSignal()),
-      service.awaitUpload("u1", noSignal()),
+      service.awaitUpload("u1", { signal: noSignal() }),
+      service.awaitUpload("u1", { signal: noSignal() }),
     ]);
     expect(both).toMatchObject([{ value: { fileId: 7 } }, { value: { fileId: 7 } }]);
     expect(server.requests.map(idsOf)).toEqual([["u1"]]);
@@ -89,7 +93,7 @@ describe("awaitUpload", () => {
           : answer(200, { data: uploadResource("u1", "success", 5) }),
       { profile: quick },
     );
-    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
+    expect(await service.awaitUpload("u1", { signal: noSignal() })).toMatchObject({
       outcome: "done",
       value: { fileId: 5 },
       attempts: 2,
@@ -106,7 +110,7 @@ describe("awaitUpload", () => {
     });
     const arrived = ["u1", "u2", "u3", "u4", "u5"].map(() => service.expectUpload());
     const arrive = (index: number) => {
-      const end = service.awaitUpload(`u${index + 1}`, noSignal());
+      const end = service.awaitUpload(`u${index + 1}`, { signal: noSignal() });
       arrived[index]?.();
       return end;
     };
@@ -127,7 +131,7 @@ describe("awaitUpload", () => {
         request.path.includes("?") ? answer(200, { data: [] }) : answer(404, { errors: [{ status: "404" }] }),
       { profile: quick },
     );
-    expect(await service.awaitUpload("typo", noSignal())).toMatchObject({
+    expect(await service.awaitUpload("typo", { signal: noSignal() })).toMatchObject({
       outcome: "rejected",
       failure: { code: "gone" },
     });
@@ -141,7 +145,7 @@ describe("awaitUpload", () => {
       },
       { profile: quick },
     );
-    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
+    expect(await service.awaitUpload("u1", { signal: noSignal() })).toMatchObject({
       outcome: "done",
       value: { status: "success" },
     });
@@ -161,7 +165,9 @@ describe("awaitUpload", () => {
       const { service, server } = await startHarness(reply, {
         profile: { ...quick, upload_deadline: "30m" },
       });
-      const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
+      const results = await Promise.all(
+        ["u1", "u2"].map((id) => service.awaitUpload(id, { signal: noSignal() })),
+      );
       // After a rate limit, uploads are not read one by one.
       const [attempts, requests] = code === "rate-limited" ? [3, 3] : [6, 9];
       for (const result of results) {
@@ -180,7 +186,9 @@ describe("awaitUpload", () => {
         path.includes("u1") ? answer(500) : answer(200, { data: uploadResource("u2", "success", 5) }),
       { profile: { ...quick, upload_deadline: "30m" } },
     );
-    const [broken, sound] = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
+    const [broken, sound] = await Promise.all(
+      ["u1", "u2"].map((id) => service.awaitUpload(id, { signal: noSignal() })),
+    );
     expect(broken).toMatchObject({ failure: { code: "server-error" } });
     expect(sound).toMatchObject({ outcome: "done", value: { fileId: 5 } });
   });
@@ -189,7 +197,7 @@ describe("awaitUpload", () => {
     "ends the wait when the service returns %i to the list and to the upload",
     async (status) => {
       const { service, server } = await startHarness(() => answer(status), { profile: quick });
-      expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
+      expect(await service.awaitUpload("u1", { signal: noSignal() })).toMatchObject({
         failure: { stops: "operation", hint: expect.stringContaining("Run the command again") },
       });
       expect(server.requests).toHaveLength(2);
@@ -202,7 +210,7 @@ describe("awaitUpload", () => {
         request.path.includes("?") ? answer(400) : answer(200, { data: uploadResource("u1", "success", 5) }),
       { profile: quick },
     );
-    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({ outcome: "done" });
+    expect(await service.awaitUpload("u1", { signal: noSignal() })).toMatchObject({ outcome: "done" });
   });
 
   it("reports the last status when the deadline has passed", async () => {
@@ -212,7 +220,7 @@ describe("awaitUpload", () => {
         profile: { ...quick, upload_deadline: "500ms" },
       },
     );
-    const result = await service.awaitUpload("u1", noSignal());
+    const result = await service.awaitUpload("u1", { signal: noSignal() });
     expect(result).toMatchObject({
       outcome: "unknown",
       failure: { code: "upload-timeout", stops: "operation" },
@@ -222,7 +230,9 @@ describe("awaitUpload", () => {
 
   it("ends every wait immediately when the key is rejected", async () => {
     const { service, server } = await startHarness(() => answer(401), { profile: quick });
-    const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
+    const results = await Promise.all(
+      ["u1", "u2"].map((id) => service.awaitUpload(id, { signal: noSignal() })),
+    );
     expect(results).toMatchObject([{ failure: { stops: "run" } }, { failure: { stops: "run" } }]);
     expect(server.requests).toHaveLength(1);
   });
@@ -239,8 +249,8 @@ describe("awaitUpload", () => {
       { profile: quick },
     );
     const [left, stayed] = await Promise.all([
-      service.awaitUpload("u1", leaving.signal),
-      service.awaitUpload("u2", noSignal()),
+      service.awaitUpload("u1", { signal: leaving.signal }),
+      service.awaitUpload("u2", { signal: noSignal() }),
     ]);
     expect(left).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
     expect(stayed).toMatchObject({ outcome: "done" });
@@ -251,10 +261,12 @@ describe("awaitUpload", () => {
     const { service, server } = await startHarness(() => answer(200, { data: [] }), {
       profile: { upload_poll_min: "5s" },
     });
-    const waiting = service.awaitUpload("u1", noSignal());
+    const waiting = service.awaitUpload("u1", { signal: noSignal() });
     await service.close();
     expect(await waiting).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
-    expect(await service.awaitUpload("u2", noSignal())).toMatchObject({ failure: { code: "aborted" } });
+    expect(await service.awaitUpload("u2", { signal: noSignal() })).toMatchObject({
+      failure: { code: "aborted" },
+    });
     expect(server.requests).toEqual([]);
   });
 });
