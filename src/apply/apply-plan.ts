@@ -66,7 +66,11 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     earlierWrites: await readEarlierWrites(ledger, options),
     holders: lazily(async () => {
       const recorded = await ledger.load();
-      return { products: addressesOfProducts(recorded), uploads: keysOfUploads(recorded) };
+      return {
+        products: addressesOfProducts(recorded),
+        uploads: keysOfUploads(recorded),
+        registered: new Map(recorded.uploads.map((upload) => [upload.uploadId, upload])),
+      };
     }),
     bind: bindOnce(ledger, owner),
     runId,

@@ -24,6 +24,7 @@ import {
   settleAttachment,
   settleByRepeating,
 } from "./settle.ts";
+import { renamedUploadEffects } from "./uploads.ts";
 
 /** A new file whose id is known by now. */
 export interface NewFile {
@@ -259,7 +260,14 @@ export async function detachFile(
 export async function adoptFile(context: ApplyContext, change: AdoptChange): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(change.before));
   const { address, after } = change;
-  await context.ledger.record([{ type: "readdressed", target, address, ...digestOf(after) }], context.runId);
+  const { registered } = await context.holders();
+  await context.ledger.record(
+    [
+      { type: "readdressed", target, address, ...digestOf(after) },
+      ...renamedUploadEffects(after, target.fileId, registered.values()),
+    ],
+    context.runId,
+  );
   return { outcome: "done", fileId: target.fileId };
 }
 

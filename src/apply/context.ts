@@ -2,6 +2,7 @@ import type { EventSink } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerOwner, ObjectStorage } from "../model/ports.ts";
+import type { RecordedUpload } from "../model/recorded.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
 import type { EarlierWrites } from "./earlier-writes.ts";
 import type { RunBudget, RunLimits } from "./run-budget.ts";
@@ -59,6 +60,8 @@ export interface Holders {
   readonly products: Map<number, string>;
   /** Keys of objects in storage. */
   readonly uploads: Map<string, string>;
+  /** The uploads of earlier runs. */
+  readonly registered: ReadonlyMap<string, RecordedUpload>;
 }
 
 /** Takes an id of an answer for `name`; the result says what has it already, if that is something else. */

@@ -2,6 +2,7 @@ import { formatAddress } from "../model/address.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
+import type { RecordedUpload } from "../model/recorded.ts";
 import { otherObjectFailure } from "../model/upload-name.ts";
 import { type ApplyContext, makeClaim } from "./context.ts";
 import { runOperation } from "./operation.ts";
@@ -55,13 +56,16 @@ function nameOf({ upload_id, upload_key, source, sha256 }: AttachmentState): str
 async function upload(context: ApplyContext, after: AttachmentState): Promise<UploadEnd> {
   const arrived = context.service.expectUpload();
   const isOurs = after.source !== undefined || after.upload_key !== undefined;
-  const awaitEnd = (uploadId: string) => {
-    const end = awaitUpload(context, uploadId, isOurs);
+  const awaitEnd = (uploadId: string, registeredAt?: number) => {
+    const end = awaitUpload(context, { uploadId, isOurs, registeredAt });
     arrived();
     return end;
   };
   try {
-    if (after.upload_id !== undefined) return await awaitEnd(after.upload_id);
+    if (after.upload_id !== undefined) {
+      const { registered } = await context.holders();
+      return await awaitEnd(after.upload_id, registered.get(after.upload_id)?.at);
+    }
     const budget = context.budget?.operation();
     const key = after.upload_key ?? (await store(context, after, budget));
     if (typeof key !== "string") return key;
@@ -130,9 +134,17 @@ function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>
   return answer.outcome === "rejected" && answer.failure.stops === "operation";
 }
 
-/** `isOurs`: a run registered the upload, so once the service does not know it any more, the next run registers it again. */
-async function awaitUpload(context: ApplyContext, uploadId: string, isOurs: boolean): Promise<UploadEnd> {
-  const awaited = await waitIdly(context, uploadId);
+interface AwaitedUpload {
+  readonly uploadId: string;
+  /** A run registered it, so once the service does not know it any more, the next run registers it again. */
+  readonly isOurs: boolean;
+  /** By an earlier run, epoch milliseconds. */
+  readonly registeredAt: number | undefined;
+}
+
+async function awaitUpload(context: ApplyContext, upload: AwaitedUpload): Promise<UploadEnd> {
+  const { uploadId, isOurs } = upload;
+  const awaited = await waitIdly(context, upload);
   /** The id leads nowhere: only another registration can help. */
   const registerAgain = async (failure: CallFailure): Promise<UploadEnd> => {
     if (!isOurs) return { outcome: "rejected", failure, isBegun: true };
@@ -153,7 +165,10 @@ async function awaitUpload(context: ApplyContext, uploadId: string, isOurs: bool
 }
 
 /** Gives its place away meanwhile; in a limited run once the upload was read, so that others do not use up the run before. */
-async function waitIdly(context: ApplyContext, uploadId: string): Promise<CallResult<UploadStatus>> {
+async function waitIdly(
+  context: ApplyContext,
+  { uploadId, registeredAt }: AwaitedUpload,
+): Promise<CallResult<UploadStatus>> {
   const { service, signal, budget, whileIdle } = context;
   if (budget === undefined) return whileIdle(() => service.awaitUpload(uploadId, { signal }));
   let idle: Promise<unknown> | undefined;
@@ -161,6 +176,7 @@ async function waitIdly(context: ApplyContext, uploadId: string): Promise<CallRe
     // The upload is recorded: the next run continues to wait for it.
     signal: AbortSignal.any([signal, budget.signal]),
     budget,
+    registeredAt,
     onPending: () => {
       idle ??= whileIdle(() => awaited);
     },
@@ -192,6 +208,25 @@ function foundEffects({ clock }: ApplyContext, upload: UploadStatus): LedgerEffe
   return uploadEndEffects(upload).map((effect) =>
     effect.type === "upload_ended" ? { ...effect, type: "upload_found", at: clock.now() } : effect,
   );
+}
+
+/** What the ledger takes when a local file was renamed: its upload goes with it, so that the bytes are never uploaded again. */
+export function renamedUploadEffects(
+  { source, sha256 }: AttachmentState,
+  fileId: number,
+  registered: Iterable<RecordedUpload>,
+): LedgerEffect[] {
+  const upload = [...registered].find(
+    (each) => each.status === "success" && each.fileId === fileId && each.sha256 === sha256,
+  );
+  const { uploadKey: key, size, source: former, at = 0 } = upload ?? {};
+  if (upload === undefined || key === undefined || former === undefined || source === undefined) return [];
+  const content = {
+    source,
+    ...(sha256 === undefined ? {} : { sha256 }),
+    ...(size === undefined ? {} : { size }),
+  };
+  return registrationEffects({ ...upload, rawStatus: upload.status }, { key, content, at });
 }
 
 /** What the ledger takes from an upload that was read: nothing while it has not ended. */

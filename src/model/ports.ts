@@ -88,6 +88,11 @@ export interface ReadOptions {
 
 /** The circumstances of waiting for an upload. */
 export interface AwaitOptions extends ReadOptions {
+  /**
+   * When it was registered, epoch milliseconds: a wait that the budget cuts off ends `upload-timeout` once that is longer ago than
+   * the deadline.
+   */
+  readonly registeredAt?: number | undefined;
   /** Called each time that the upload was read and has not ended. */
   readonly onPending?: () => void;
 }

@@ -120,12 +120,14 @@ export class UploadPoller {
    * (`upload-timeout`), when it cannot be read (with that failure), when a failure stops the run, and when the budget has no
    * call left to read it (`call-budget-exhausted`).
    */
-  wait(uploadId: string, { signal, budget, onPending }: AwaitOptions): Promise<CallResult<UploadStatus>> {
+  wait(uploadId: string, options: AwaitOptions): Promise<CallResult<UploadStatus>> {
+    const { signal, budget, onPending, registeredAt = Number.POSITIVE_INFINITY } = options;
     if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
     return new Promise((resolve) => {
       const { profile, clock } = this.#options;
       const now = clock.monotonic();
       const intervalMs = Math.min(profile.upload_poll_min, profile.upload_poll_max);
+      const isOverdue = clock.now() - registeredAt > profile.upload_deadline;
       const waiter: Waiter = {
         uploadId,
         deadline: now + profile.upload_deadline,
@@ -142,7 +144,8 @@ export class UploadPoller {
           leave();
           if (this.#waiters.size === 0) this.#reading.abort();
           this.#nudge.abort();
-          resolve(result);
+          const wasPending = waiter.lastStatus !== "";
+          resolve(result.outcome === "not_sent" && isOverdue && wasPending ? timedOut(waiter) : result);
         },
       };
       const leave = onAbort(signal, () => waiter.settle(interrupted(uploadId, waiter.attempts)));

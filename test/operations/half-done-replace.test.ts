@@ -20,6 +20,19 @@ test("an import of a recorded file by its path leaves it with its entry", async 
   expect((await planned()).changes).toMatchObject([{ action: "replace" }]);
 });
 
+test("a source that was renamed and taken out of the ledger is not uploaded again", async () => {
+  await apply();
+  const before = attached();
+  await folder.write({
+    "b.glb": "first",
+    "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../b.glb }, { file_id: 10 }]\n",
+  });
+  expect((await apply()).code).toBe(0);
+  expect((await run("state", "rm", "drafts/1", "--auto-approve")).code).toBe(0);
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toEqual(before);
+});
+
 test("a replacement that a refused key stops after its attach has changed something", async () => {
   await apply();
   await folder.write({ "a.glb": "second" });

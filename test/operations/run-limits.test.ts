@@ -251,6 +251,9 @@ test("an upload that stays in processing does not use up --until for ever", asyn
   for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "4s")).code);
   expect(codes).toEqual([7, 7]);
   expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
+  await folder.write({ "draftsync.yaml": slow.replace("settle_delay", "upload_deadline: 3s, settle_delay") });
+  const { code, stderr } = await apply("--until", "2s");
+  expect([code, stderr]).toEqual([3, expect.stringContaining("[upload-timeout]")]);
 });
 
 test("an upload is read although files that are refused in every run would use up --max-calls", async () => {
