@@ -23,10 +23,9 @@ import {
   updateFile,
 } from "./attachment-change.ts";
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
-import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
 import { holderOf, type KnownFile, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
-import { byTurn } from "./start-order.ts";
+import { byTurn, noTurns, runInTurn } from "./start-order.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -116,11 +115,18 @@ class DraftRun {
         for (const { change } of due) tracker.defer(change);
         this.#isDeferred = true;
       } else {
-        const ordered = byTurn(due, context.turns, ({ change }) => change.address);
-        await allEnded(ordered.map((item) => this.#runItem(item, stage)));
+        await this.#runStage(due, stage);
       }
     }
     return { productId: this.#productId, isDeferred: this.#isDeferred };
+  }
+
+  async #runStage(due: readonly Item[], stage: Stage): Promise<void> {
+    const { turns } = this.#tools.context;
+    // Uploads are read together, and one that fails stops the draft anyway.
+    const lanes = stage === "upload" ? noTurns : turns;
+    const run = (item: Item) => this.#runItem(item, stage);
+    await runInTurn(byTurn(due, turns, addressOf), lanes, { addressOf, run });
   }
 
   async #runItem(item: Item, stage: Stage): Promise<void> {
@@ -243,6 +249,10 @@ class DraftRun {
     if (this.#fileToDetach(change, await this.#tools.recorded()) === undefined) return { outcome: "done" };
     return detachFile(this.#tools.context, { change, signal: this.#halt.signal });
   }
+}
+
+function addressOf({ change }: Item): string {
+  return change.address;
 }
 
 /** A doubt whose check does not fit into the run any more. */

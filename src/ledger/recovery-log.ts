@@ -7,6 +7,7 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -17,6 +18,7 @@ import { basename, dirname, join } from "node:path";
 import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
 import {
+  type LedgerOwner,
   type OutcomeTracker,
   type RecoveryRecord,
   recoveryRecordSchema,
@@ -32,6 +34,8 @@ export const recoveryRecordVersion = 1;
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
 const reserveBytes = 64 * 1024;
 
+const replayingSuffix = ".replaying";
+
 /** A recovery log that cannot be used. Codes: `recovery-unreadable`, `recovery-invalid`. */
 class RecoveryError extends DraftsyncError {
   override readonly name = "RecoveryError";
@@ -44,12 +48,16 @@ export interface RecoveryPlace {
   readonly workspace: string;
   readonly stateLocation: string;
   readonly recoveryFolder?: string;
+  readonly service: { readonly origin: string };
 }
 
 /**
  * The recovery log of a ledger: one line of JSON for each outcome that the ledger failed to record. It is a file next to a
  * SQLite ledger (`state.db.recovery.ndjson`), and in `.draftsync` of the workspace for one in PostgreSQL.
  * In a folder that is given, its name says of which ledger it is: several workspaces may have the same folder.
+ *
+ * A log in the same folder, or in `.draftsync`, of another ledger of the workspace is a part of it: where the ledger is may have
+ * changed since, because the one that failed was restored in a new place.
  *
  * ```
  *  append ──► LOG ── claim: rename ──► LOG.replaying ── settle ──► removed
@@ -64,24 +72,44 @@ export class RecoveryLog {
   readonly path: string;
   readonly #replaying: string;
   readonly #reserve: string;
+  readonly #folders: ReadonlySet<string>;
+  readonly #owner: LedgerOwner;
 
-  constructor({ root, workspace, stateLocation, recoveryFolder }: RecoveryPlace) {
+  constructor({ root, workspace, stateLocation, recoveryFolder, service: { origin } }: RecoveryPlace) {
     const isFile = !isPostgresLocation(stateLocation);
     const usual = isFile ? stateLocation : join(root, ".draftsync", workspace);
     const name = recoveryFolder === undefined ? basename(usual) : `${workspace}-${digest(stateLocation)}`;
     this.path = join(recoveryFolder ?? dirname(usual), `${name}.recovery.ndjson`);
-    this.#replaying = `${this.path}.replaying`;
+    this.#replaying = `${this.path}${replayingSuffix}`;
     this.#reserve = `${this.path}.reserve`;
+    this.#folders = new Set([dirname(this.path), join(root, ".draftsync")]);
+    this.#owner = { origin, workspace };
   }
 
-  /** Whether there are records that were not replayed. */
-  isPending(): boolean {
-    return [this.path, this.#replaying].some((path) => sizeOf(path) > 0);
+  /** A file with records that were not replayed. */
+  pending(): string | undefined {
+    return [this.path, this.#replaying].find((path) => sizeOf(path) > 0) ?? this.#logsOfOthers()[0]?.path;
   }
 
   /** All records. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */
   read(): RecoveryRecord[] {
-    return [this.#replaying, this.path].flatMap(readRecords);
+    const own = [this.#replaying, this.path].flatMap(readRecords);
+    return [...own, ...this.#logsOfOthers().flatMap(({ records }) => records)];
+  }
+
+  /** The logs of other ledgers of this workspace. One that cannot be read may be of any workspace. */
+  #logsOfOthers(): { readonly path: string; readonly records: readonly RecoveryRecord[] }[] {
+    const { origin, workspace } = this.#owner;
+    return [...this.#folders]
+      .flatMap(pathsOfLogs)
+      .filter((path) => path !== this.path && path !== this.#replaying)
+      .flatMap((path) => {
+        const records = recordsIfReadable(path);
+        const isOfWorkspace = records.some(
+          ({ owner }) => owner.origin === origin && owner.workspace === workspace,
+        );
+        return isOfWorkspace ? [{ path, records }] : [];
+      });
   }
 
   /** Reserves disk space for {@link append}. Never throws: without the reserve, a full disk may refuse the record. */
@@ -109,6 +137,12 @@ export class RecoveryLog {
     // Left by a replay that was killed.
     for (const record of readRecords(this.#replaying)) this.append(record);
     rmSync(this.#replaying, { force: true });
+    for (const { path } of this.#logsOfOthers()) {
+      const taken = path.endsWith(replayingSuffix) ? path : `${path}${replayingSuffix}`;
+      if (taken !== path) renameSync(path, taken);
+      for (const record of readRecords(taken)) this.append(record);
+      rmSync(taken);
+    }
     if (existsSync(this.path)) renameSync(this.path, this.#replaying);
     return readRecords(this.#replaying);
   }
@@ -222,6 +256,29 @@ function formatRecoveryRecord(record: RecoveryRecord): string {
 function readRecords(path: string): RecoveryRecord[] {
   const text = orWhenMissing("", path, () => readFileSync(path, "utf8"));
   return text.trim() === "" ? [] : parseRecoveryRecords(text, path);
+}
+
+function pathsOfLogs(folder: string): string[] {
+  try {
+    return (
+      readdirSync(folder)
+        .filter((name) => /\.recovery\.ndjson(\.replaying)?$/.test(name))
+        .sort()
+        // What is being replayed comes before what would replace it.
+        .reverse()
+        .map((name) => join(folder, name))
+    );
+  } catch {
+    return [];
+  }
+}
+
+function recordsIfReadable(path: string): readonly RecoveryRecord[] {
+  try {
+    return readRecords(path);
+  } catch {
+    return [];
+  }
 }
 
 function sizeOf(path: string): number {

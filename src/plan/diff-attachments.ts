@@ -83,14 +83,15 @@ function settlingChange(operation: RecordedOperation, attributes: Attributes): I
   return inDoubtChange(operation, sentState(operation, attributes), names);
 }
 
-/** What was sent because the replaced file has it: not from a manifest, so it was not taken out of one. */
+/** What a replacement takes over: of the replaced file, and what was sent with it; the values that were asked for last. */
 function carried(
   sent: Attributes,
   { intent }: RecordedOperation,
   former: RecordedAttachment | undefined,
 ): Attributes {
-  if (former === undefined || former.fileId !== intent.replaces) return {};
-  return omitAttributes(sent, new Set(changedAttributes(former.kind, former.attributes, sent)));
+  return former === undefined || former.fileId !== intent.replaces
+    ? {}
+    : withoutEmpty({ ...former.attributes, ...sent });
 }
 
 /** Another file in doubt whose entry has an attachment in doubt is shown at its path: a plan has one change for an address. */
@@ -191,7 +192,10 @@ function compare(
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
   const isReplaced = isOtherContent(attachment, known, index);
-  const wanted = isReplaced ? withCarried(attachment, known, index) : attachment;
+  // A file that is put back takes the place of the one that had replaced it.
+  const isPutBack = former !== undefined && known.replacedBy === former.fileId;
+  const replaced = isReplaced ? known : isPutBack ? former : undefined;
+  const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
   const asDesired = isAsDesired(address, wanted, known, index);
   const doubt = index.doubtOf(known);
   if (asDesired && doubt === undefined) return undefined;
@@ -199,10 +203,8 @@ function compare(
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (!isReplaced && (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0))) {
-    // Attached again, it takes the place of the file that its entry has.
-    const again = former === undefined ? attachment : withCarried(attachment, former, index);
-    const after = orderState({ ...desiredState(again, index), file_id: known.fileId });
-    return inDoubtChange({ ...doubt, address }, after, changedAttributes(kind, {}, attachment.attributes));
+    const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
+    return inDoubtChange({ ...doubt, address }, after, changedAttributes(kind, {}, wanted.attributes));
   }
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
@@ -224,9 +226,12 @@ function withCarried(
   replaced: RecordedAttachment,
   index: RecordedIndex,
 ): DesiredAttachment {
-  const kept = Object.entries(index.lastAttributes(replaced));
-  const carried = Object.fromEntries(kept.filter(([, value]) => value !== ""));
-  return { ...attachment, attributes: { ...carried, ...attachment.attributes } };
+  const kept = withoutEmpty(index.lastAttributes(replaced));
+  return { ...attachment, attributes: { ...kept, ...attachment.attributes } };
+}
+
+function withoutEmpty(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ""));
 }
 
 /** Of a large catalogue nearly everything is: no states are made of it. */

@@ -120,16 +120,18 @@ function readAttributes(
   return { type: reading.type, value: known };
 }
 
-/** The interface does not show the types of a response: a service may return the number 2020 for a text, or "true". */
+/** The interface does not show the types of a response: a service may return the number 2020 for a text, and "true" or 1. */
 function readValue(name: AttributeName, value: unknown): string | boolean | undefined {
   const shape = attributeShape[name];
   const form = typeof value === "number" ? String(value) : value;
   return shape.safeParse(form).data ?? shape.safeParse(spelled.get(value)).data;
 }
 
-const spelled: ReadonlyMap<unknown, boolean> = new Map([
+const spelled: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ["true", true],
+  [1, true],
   ["false", false],
+  [0, false],
 ]);
 
 const detachedSchema = z

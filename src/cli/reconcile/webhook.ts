@@ -104,7 +104,7 @@ export async function notifyOfChange(
   const notice = noticeOf(end);
   if (webhook === undefined || notice === undefined) return;
   // The ledger of another workspace holds that one's notice. While the recovery log waits, no ledger is created.
-  const isOwn = end.code !== ofAnother && !new RecoveryLog(config).isPending();
+  const isOwn = end.code !== ofAnother && new RecoveryLog(config).pending() === undefined;
   const former = await exchange(cli, { config, isOwn, notice });
   if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;
   const notification = makeNotification(end, notice, former);

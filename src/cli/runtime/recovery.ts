@@ -55,6 +55,6 @@ export function warnWhileRecoveryPending({ terminal }: Cli, config: Config): voi
 }
 
 function describePending(config: Config): string | undefined {
-  const log = new RecoveryLog(config);
-  return log.isPending() ? `outcomes of an earlier run have not been replayed: ${log.path}` : undefined;
+  const path = new RecoveryLog(config).pending();
+  return path === undefined ? undefined : `outcomes of an earlier run have not been replayed: ${path}`;
 }

@@ -25,12 +25,12 @@ function makeRecord(id: string = crypto.randomUUID(), other: Partial<RecoveryRec
   };
 }
 
-function makeLog(stateLocation?: string, recoveryFolder?: string): RecoveryLog {
-  const root = freshFolder();
+function makeLog(stateLocation?: string, recoveryFolder?: string, root = freshFolder()): RecoveryLog {
   return new RecoveryLog({
     root,
     workspace: "w",
     ...(recoveryFolder === undefined ? {} : { recoveryFolder }),
+    service: { origin: "https://api.example.com" },
     stateLocation: stateLocation ?? join(root, ".draftsync", "state.db"),
   });
 }
@@ -43,12 +43,12 @@ function trackerOf(log: RecoveryLog, print: (line: string) => void = () => {}) {
 describe("recovery log", () => {
   test("writes a private line for each record next to a SQLite ledger, and reads the records unchanged", () => {
     const log = makeLog();
-    expect(log.isPending()).toBe(false);
+    expect(log.pending()).toBeUndefined();
     const failed = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
     const records = [makeRecord(undefined, { productId: 70 }), makeRecord(undefined, { result: failed })];
     for (const record of records) log.append(record);
     expect(log.path).toMatch(/\.draftsync\/state\.db\.recovery\.ndjson$/);
-    expect(log.isPending()).toBe(true);
+    expect(log.pending()).toMatch(log.path);
     expect(log.read()).toEqual(records);
     expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
     expect(statSync(log.path).mode & 0o777).toBe(0o600);
@@ -88,7 +88,7 @@ describe("recovery log", () => {
     expect(log.read()).toEqual([late, conflict]);
     expect(log.claim()).toEqual([late, conflict]);
     log.settle([]);
-    expect(log.isPending()).toBe(false);
+    expect(log.pending()).toBeUndefined();
   });
 
   test("returns every record again after a killed replay", () => {
@@ -96,17 +96,34 @@ describe("recovery log", () => {
     const [claimed, late] = [makeRecord(), makeRecord()];
     log.append(claimed);
     log.claim();
-    expect(log.isPending()).toBe(true);
+    expect(log.pending()).toMatch(log.path);
     expect(log.read()).toEqual([claimed]);
     log.append(late);
     expect(log.claim()).toEqual([late, claimed]);
+  });
+
+  test("is that of the workspace's other ledgers, too: one may be the same, restored in a new place", () => {
+    const root = freshFolder();
+    const lost = makeLog(undefined, undefined, root);
+    const [first, second] = [makeRecord(), makeRecord()];
+    lost.append(first);
+    lost.claim();
+    lost.append(second);
+    const restored = makeLog("postgres://db.example.com/drafts", undefined, root);
+    const other = `${root}/.draftsync/other.recovery.ndjson`;
+    writeFileSync(other, readFileSync(lost.path, "utf8").replace('"workspace":"w"', '"workspace":"other"'));
+    expect(restored.pending()).toContain("state.db.recovery.ndjson");
+    expect(restored.read()).toEqual([first, second]);
+    expect(restored.claim()).toEqual([first, second]);
+    restored.settle([]);
+    expect([restored.pending(), lost.pending(), existsSync(other)]).toEqual([undefined, undefined, true]);
   });
 
   test("is not pending while it is empty after a failed write", () => {
     const log = makeLog();
     mkdirSync(join(log.path, ".."));
     writeFileSync(log.path, "");
-    expect(log.isPending()).toBe(false);
+    expect(log.pending()).toBeUndefined();
     expect(log.claim()).toEqual([]);
   });
 

@@ -296,9 +296,35 @@ describe("attachments", () => {
       expect(planOf(desired("new"), recorded).changes).toMatchObject([
         {
           action: "in_doubt",
-          attributes: ["file_format"],
+          attributes: ["file_format", "renderer", "is_native"],
           after: { file_id: old.fileId, file_format: "glb", renderer: "vray", is_native: true },
         },
+      ]);
+    });
+
+    test("is the one that was asked for last, with an attach in doubt", () => {
+      const intent = {
+        draftId: 1,
+        fileKind: "product_files",
+        fileId: 11,
+        sha256: "new",
+        replaces: old.fileId,
+      } as const;
+      const sent = { file_format: "glb", renderer: "x" };
+      const attach = doubt({ address: source, kind: "attach", intent: { ...intent, attributes: sent } });
+      const plan = planOf(desired("new"), recordedWith({ attachments: [old], inDoubt: [attach] }));
+      const after = { file_format: "glb", renderer: "x", is_native: true };
+      expect(plan.changes.find(({ address }) => address === source)?.after).toMatchObject(after);
+    });
+
+    test("is that of the file in between when a replaced file is put back before its detach", () => {
+      const replaced = { ...old, address: fileResource(old), sha256: "new", replacedBy: 11 };
+      const attributes = { ...old.attributes, renderer: "x" };
+      const current = recordedFile(1, 11, { address: source, sha256: "old", attributes });
+      const plan = planOf(desired("new"), recordedWith({ attachments: [replaced, current] }));
+      expect(plan.changes).toMatchObject([
+        { action: "delete", before: { file_id: 11 } },
+        { action: "update", attributes: ["file_format", "renderer"], after: { renderer: "x" } },
       ]);
     });
 
@@ -317,7 +343,11 @@ describe("attachments", () => {
       });
       const plan = planOf(desired("newest"), recordedWith({ attachments: [old], inDoubt: [attach] }));
       expect(plan.changes).toMatchObject([
-        { check_only: true, attributes: ["renderer"], after: { file_id: 11, renderer: "vray" } },
+        {
+          check_only: true,
+          attributes: ["file_format", "renderer", "is_native"],
+          after: { file_id: 11, file_format: "glb", renderer: "vray", is_native: true },
+        },
       ]);
     });
   });

@@ -33,10 +33,13 @@ describe("result of a call", () => {
   });
 
   it("has values of another JSON type as the text or the boolean that they spell", async () => {
-    const attributes = { format_version: 2020, is_native: "false", renderer: "true" };
+    const attributes = { format_version: 2020, is_native: "false" as unknown, renderer: "true" };
     const { service } = await startHarness(() => answer(200, fileDocument(attributes)));
     const probed = await service.probe(target, { signal: noSignal() });
     expect(probed).toMatchObject({ value: { format_version: "2020", is_native: false, renderer: "true" } });
+    attributes.is_native = 1;
+    const again = await service.probe(target, { signal: noSignal() });
+    expect(again).toMatchObject({ value: { is_native: true } });
   });
 
   it("reports values that differ from those sent, except for outer white space", async () => {
