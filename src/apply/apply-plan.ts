@@ -126,10 +126,10 @@ interface Lane {
   readonly after: Promise<unknown>;
 }
 
-/** A draft, or a duplicate of a known product. */
+/** A draft, or a duplicate of a known product. `onIdle` is called when it only waits. */
 interface Work {
   readonly address: string;
-  start(lane: Lane): Promise<unknown>;
+  start(lane: Lane, onIdle: () => void): Promise<unknown>;
 }
 
 /** Waits for everything that was started, also when a part of it throws. */
@@ -160,8 +160,8 @@ async function applyAll(
   const works: readonly Work[] = [
     ...drafts.map((draft) => ({
       address: `drafts/${draft.draftId}`,
-      start: (lane: Lane) => {
-        const own = { ...tools, context: { ...context, whileIdle: idlingOf(lane.limit) } };
+      start: (lane: Lane, onIdle: () => void) => {
+        const own = { ...tools, context: { ...context, whileIdle: idlingOf(lane.limit, onIdle) } };
         const end = startIn(lane, () => guarded(() => runDraft(own, draft)));
         ends.set(draft.draftId, end);
         return end;
@@ -175,21 +175,22 @@ async function applyAll(
       })),
   ];
   const { turns } = context;
-  const begin = (work: Work, lane: Lane) => {
-    const end = work.start(lane);
-    started.push(end);
-    return end;
-  };
+  /** The result ends when the work has ended or only waits, so that nothing else has to wait for it. */
+  const begin = (work: Work, lane: Lane) =>
+    new Promise<void>((resolve) => {
+      const end = work.start(lane, resolve);
+      started.push(end);
+      void Promise.allSettled([end]).then(() => resolve());
+    });
   const lane = { limit: pLimit(concurrency), after: Promise.resolve() };
-  for (const work of works) if (!turns.has(work.address)) begin(work, lane);
+  const fresh = works.filter(({ address }) => !turns.has(address)).map((work) => begin(work, lane));
   const again = works.filter(({ address }) => turns.has(address));
-  const last = { limit: pLimit(1), after: Promise.allSettled(started) };
+  const last = { limit: pLimit(1), after: Promise.all(fresh) };
   const [first] = byTurn(again, turns, ({ address }) => address).map((work) => begin(work, last));
-  // What had its turn longest ago is alone until it has ended, so that what is quicker cannot use up every run before it.
-  const widen = () => {
+  // What had its turn longest ago is alone at first, so that what is quicker cannot use up every run before it.
+  void first?.then(() => {
     last.limit.concurrency += concurrency - 1;
-  };
-  first?.then(widen, widen);
+  });
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
     ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),
@@ -202,10 +203,11 @@ function startIn<T>({ limit, after }: Lane, work: () => Promise<T>): Promise<T> 
 }
 
 /** While a draft waits for its upload, or until lost calls can no longer take effect, another one takes its place. */
-function idlingOf(limit: LimitFunction): ApplyContext["whileIdle"] {
+function idlingOf(limit: LimitFunction, onIdle: () => void): ApplyContext["whileIdle"] {
   let waiting = 0;
   return async (work) => {
     waiting += 1;
+    onIdle();
     if (waiting === 1) limit.concurrency += 1;
     try {
       return await work();

@@ -35,6 +35,8 @@ export interface RunBudgetOptions {
 
 /** The budget of one operation: its first call starts within the limits of the run, and its other calls always may. */
 export interface OperationBudget extends CallBudget {
+  /** The first call counts from now on. False when it can no longer start. */
+  reserve(): boolean;
   /**
    * What the operation did is unknown: the calls that find out have the time that they take, and the first of them counts from now
    * on. False when it can no longer start.
@@ -83,24 +85,28 @@ export class RunBudget implements CallBudget {
   operation(minimumOf = () => 1): OperationBudget {
     let taken = 0;
     let minimum = 1;
+    let isReserved = false;
     let isSettling = false;
     const timeUp = this.signal;
-    const first = () => {
+    const reserve = () => {
+      if (isReserved) return true;
       minimum = minimumOf();
-      return this.#start(minimum);
+      isReserved = this.#start(minimum);
+      return isReserved;
     };
     return {
+      reserve,
       get signal() {
         return isSettling ? undefined : timeUp;
       },
       take: () => {
-        if (taken === 0 && !isSettling && !first()) return false;
+        if (!reserve()) return false;
         taken += 1;
         if (taken > minimum) this.#granted += 1;
         return true;
       },
       settles: () => {
-        isSettling ||= taken > 0 || first();
+        isSettling ||= reserve();
         return isSettling;
       },
     };

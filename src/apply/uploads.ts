@@ -96,7 +96,7 @@ async function store(
   const put = await context.storage.put(file, {
     signal,
     budget: budget?.beforeOperation,
-    reserve: () => registration?.settles() !== false,
+    reserve: () => registration?.reserve() !== false,
   });
   if (put.outcome !== "done") return withoutDoubt(put);
   const { uploadKey } = put.value;
@@ -130,8 +130,8 @@ async function register(
 }
 
 /** The object may have expired, or its key may not be one of the service's any more: the next run uploads the bytes again. */
-function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>): boolean {
-  return answer.outcome === "rejected" && answer.failure.stops === "operation";
+function refusesObject({ outcome, failure }: Exclude<CallResult<unknown>, { outcome: "done" }>): boolean {
+  return outcome === "rejected" && failure.stops === "operation" && failure.code !== "rate-limited";
 }
 
 interface AwaitedUpload {

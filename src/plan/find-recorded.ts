@@ -49,10 +49,10 @@ export function findRecorded(
   search: Search,
 ): Found {
   const { index, claimed, named } = search;
-  if (own === undefined) return { record: findElsewhere(attachment, search) };
-  if (!isOtherContent(attachment, own, index))
-    return { record: claimed.has(own) ? findElsewhere(attachment, search) : own };
-  const elsewhere = findElsewhere(attachment, search);
+  if (own !== undefined && !isOtherContent(attachment, own, index) && !claimed.has(own))
+    return { record: own };
+  const elsewhere = findElsewhere(attachment, own, search);
+  if (own === undefined || !isOtherContent(attachment, own, index)) return { record: elsewhere };
   if (named().has(own)) return { record: elsewhere };
   return elsewhere === undefined ? { record: own } : { record: elsewhere, former: own };
 }
@@ -60,13 +60,17 @@ export function findRecorded(
 /** By its file id, when a manifest now names the file another way; else by its content, when a local file was renamed. */
 function findElsewhere(
   attachment: DesiredAttachment,
+  own: RecordedAttachment | undefined,
   { index, wanted, claimed, named }: Search,
 ): RecordedAttachment | undefined {
   const sameFile = findByFile(attachment, index);
   if (sameFile !== undefined) return claimed.has(sameFile) ? undefined : sameFile;
   if (attachment.content === undefined) return undefined;
+  // What was replaced and is still attached is not renamed: only its own entry may put it back.
+  const isReplaced = ({ replacedBy }: RecordedAttachment) =>
+    replacedBy !== undefined && replacedBy !== own?.fileId;
   const isFree = (other: RecordedAttachment) =>
-    !wanted().has(other.address) && !claimed.has(other) && !named().has(other);
+    !wanted().has(other.address) && !claimed.has(other) && !named().has(other) && !isReplaced(other);
   return index.ofContent(attachment).find(isFree);
 }
 

@@ -120,11 +120,13 @@ function readAttributes(
   return { type: reading.type, value: known };
 }
 
-/** The interface does not show the types of a response: a service may return the number 2020 for a text, and "true" or 1. */
+/**
+ * The interface does not show the types of a response: a service may return "true" or 1. A number for a text says nothing: 7.2 may
+ * be "7.2" or "7.20".
+ */
 function readValue(name: AttributeName, value: unknown): string | boolean | undefined {
   const shape = attributeShape[name];
-  const form = typeof value === "number" ? String(value) : value;
-  return shape.safeParse(form).data ?? shape.safeParse(spelled.get(value)).data;
+  return shape.safeParse(value).data ?? shape.safeParse(spelled.get(value)).data;
 }
 
 const spelled: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([

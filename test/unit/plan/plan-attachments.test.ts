@@ -244,6 +244,24 @@ describe("attachments", () => {
       });
     });
 
+    test("is not that of a new entry with the content of a file that was replaced and is still attached", () => {
+      const replaced = { ...old, address: fileResource(old), replacedBy: 11 };
+      const current = recordedFile(1, 11, {
+        address: source,
+        sha256: "new",
+        attributes: { file_format: "glb" },
+      });
+      const attachments = [
+        wantedSource(1, "a.glb", "new", { file_format: "glb" }),
+        wantedSource(1, "old.glb", "old", { file_format: "max" }),
+      ];
+      const wish = desiredWith({ drafts: [draftWith(1, { attachments })] });
+      expect(lines(wish, recordedWith({ attachments: [replaced, current] }))).toEqual([
+        `delete content_changed ${fileResource(old)} [file_format,renderer,is_native]`,
+        "create not_recorded drafts/1/product_files/source:old.glb [file_format]",
+      ]);
+    });
+
     test("is not kept when the service returned an empty text", () => {
       const empty = { ...old, attributes: { ...old.attributes, format_version: "" } };
       const [change] = planOf(desired("new"), recordedWith({ attachments: [empty] })).changes;
