@@ -97,12 +97,12 @@ export function readFile(document: unknown, target: AskedFile, types: Types): Pa
   return readAttributes(document, { target, types, whenNull: undefined });
 }
 
-/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`. */
+/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`, a boolean as false. */
 export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
   return readAttributes(document, { target, types, whenNull: "" });
 }
 
-/** `whenNull`: the value returned for a text that is `null`; with `undefined`, it is left out. */
+/** `whenNull`: what a value that is `null` is read as; with `undefined`, it is left out. */
 function readAttributes(
   document: unknown,
   { target, types, whenNull }: { target: AskedFile; types: Types; whenNull: string | undefined },
@@ -134,6 +134,7 @@ const spelled: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   [1, true],
   ["false", false],
   [0, false],
+  ["", false],
 ]);
 
 const detachedSchema = z

@@ -39,8 +39,11 @@ describe("result of a call", () => {
     expect(probed).toMatchObject({ value: { is_native: false, renderer: "true" } });
     expect(probed).not.toHaveProperty("value.format_version");
     attributes.is_native = 1;
-    const again = await service.probe(target, { signal: noSignal() });
-    expect(again).toMatchObject({ value: { is_native: true } });
+    expect(await service.probe(target, { signal: noSignal() })).toMatchObject({ value: { is_native: true } });
+    attributes.is_native = null;
+    expect(await service.probe(target, { signal: noSignal() })).toMatchObject({
+      value: { is_native: false },
+    });
   });
 
   it("reports values that differ from those sent, except for outer white space", async () => {
