@@ -14,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
 import {
@@ -54,7 +54,7 @@ export interface RecoveryPlace {
 /**
  * The recovery log of a ledger: one line of JSON for each outcome that the ledger failed to record. It is a file next to a
  * SQLite ledger (`state.db.recovery.ndjson`), and in `.draftsync` of the workspace for one in PostgreSQL.
- * In a folder that is given, its name says of which ledger it is: several workspaces may have the same folder.
+ * There, and in a folder that is given, its name says of which ledger it is: several ledgers may have the same folder.
  *
  * A log in the same folder, or in `.draftsync`, of another ledger of the workspace is a part of it: where the ledger is may have
  * changed since, because the one that failed was restored in a new place.
@@ -76,10 +76,10 @@ export class RecoveryLog {
   readonly #owner: LedgerOwner;
 
   constructor({ root, workspace, stateLocation, recoveryFolder, service: { origin } }: RecoveryPlace) {
-    const isFile = !isPostgresLocation(stateLocation);
-    const usual = isFile ? stateLocation : join(root, ".draftsync", workspace);
-    const name = recoveryFolder === undefined ? basename(usual) : `${workspace}-${digest(stateLocation)}`;
-    this.path = join(recoveryFolder ?? dirname(usual), `${name}.recovery.ndjson`);
+    const isNext = recoveryFolder === undefined && !isPostgresLocation(stateLocation);
+    const folder = recoveryFolder ?? join(root, ".draftsync");
+    const path = isNext ? stateLocation : join(folder, `${workspace}-${digest(stateLocation)}`);
+    this.path = `${path}.recovery.ndjson`;
     this.#replaying = `${this.path}${replayingSuffix}`;
     this.#reserve = `${this.path}.reserve`;
     this.#folders = new Set([dirname(this.path), join(root, ".draftsync")]);

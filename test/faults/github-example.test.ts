@@ -215,7 +215,7 @@ describe("workflow of examples/github", () => {
     const ends = await run({ event: "schedule", run: 1, sha: "x" });
     expect(failedStep(ends.reconcile)?.stdout).toContain("::error::Set the secret DRAFTSYNC_STATE");
     const waiting = {
-      "repository/.draftsync/lantern-hill.recovery.ndjson": "{}\n",
+      "repository/.draftsync/lantern-hill-1a2b3c4d.recovery.ndjson": "{}\n",
     };
     await example.folder.write(waiting);
     await run({ event: "schedule", run: 2, sha: "x" });

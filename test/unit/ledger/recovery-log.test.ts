@@ -55,7 +55,8 @@ describe("recovery log", () => {
   });
 
   test("is in the workspace for a ledger in PostgreSQL", () => {
-    expect(makeLog("postgres://db.example.com/drafts").path).toMatch(/\/\.draftsync\/w\.recovery\.ndjson$/);
+    const { path } = makeLog("postgres://db.example.com/drafts");
+    expect(path).toMatch(/\/\.draftsync\/w-[0-9a-f]{8}\.recovery\.ndjson$/);
   });
 
   test("has one name for each ledger in a shared folder, with any spelling of the location", () => {
