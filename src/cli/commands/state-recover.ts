@@ -106,7 +106,7 @@ function assertLineage(records: readonly RecoveryRecord[], lineage: string): voi
     `the outcome of ${other.operation.address} belongs to the ledger ${other.lineage}; this one is ${lineage}; nothing was changed`,
     {
       code: "recovery-of-another-ledger",
-      hint: "Restore that ledger first, from a backup or with `draftsync state import`. If it is permanently lost, add --ignore-lineage.",
+      hint: "If that ledger is in use, run the command with its --state. Otherwise restore it first, from a backup or with `draftsync state import`. If it is permanently lost, add --ignore-lineage.",
     },
   );
 }

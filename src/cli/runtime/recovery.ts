@@ -42,7 +42,9 @@ export function refuseWhileRecoveryPending(config: Config): void {
   if (pending === undefined) return;
   throw new CliError(`${pending}; nothing was changed`, {
     code: "recovery-pending",
-    hint: "Run `draftsync state recover`: it replays the outcomes and removes the log.",
+    hint:
+      "Run `draftsync state recover`: it replays the outcomes and removes the log. If the log is of another ledger that is " +
+      "still in use, run that command with its --state.",
   });
 }
 
