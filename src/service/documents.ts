@@ -97,7 +97,7 @@ export function readFile(document: unknown, target: AskedFile, types: Types): Pa
   return readAttributes(document, { target, types, whenNull: undefined });
 }
 
-/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`, a boolean as false. */
+/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`. */
 export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
   return readAttributes(document, { target, types, whenNull: "" });
 }
@@ -134,7 +134,6 @@ const spelled: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   [1, true],
   ["false", false],
   [0, false],
-  ["", false],
 ]);
 
 const detachedSchema = z
