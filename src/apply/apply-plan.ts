@@ -17,7 +17,7 @@ import { allEnded } from "./operation.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { type CallShortfall, isLimited, RunBudget } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
-import { byTurn, noTurns, pastTurns } from "./start-order.ts";
+import { byTurn, pastTurns } from "./start-order.ts";
 import { type ChangeTracker, makeTracker } from "./tracker.ts";
 import { makeUploads } from "./uploads.ts";
 
@@ -77,7 +77,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     startedAt,
     signal,
     budget,
-    turns: budget === undefined ? noTurns : pastTurns(await ledger.turns(), clock.now()),
+    turns: budget === undefined ? new Map() : pastTurns(await ledger.turns(), clock.now()),
     whileIdle: (work) => work(),
   };
 

@@ -23,9 +23,10 @@ import {
   updateFile,
 } from "./attachment-change.ts";
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
+import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
 import { holderOf, type KnownFile, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
-import { byTurn, noTurns, runInTurn } from "./start-order.ts";
+import { byTurn, runInTurn } from "./start-order.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -123,10 +124,10 @@ class DraftRun {
 
   async #runStage(due: readonly Item[], stage: Stage): Promise<void> {
     const { turns } = this.#tools.context;
-    // Uploads are read together, and one that fails stops the draft anyway.
-    const lanes = stage === "upload" ? noTurns : turns;
     const run = (item: Item) => this.#runItem(item, stage);
-    await runInTurn(byTurn(due, turns, addressOf), lanes, { addressOf, run });
+    // Uploads are read together, and one that fails stops the draft anyway.
+    if (stage === "upload") await allEnded(byTurn(due, turns, addressOf).map(run));
+    else await runInTurn(due, turns, { addressOf, run });
   }
 
   async #runItem(item: Item, stage: Stage): Promise<void> {

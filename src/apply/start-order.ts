@@ -3,9 +3,6 @@ import { allEnded } from "./operation.ts";
 /** When limited runs began something last, epoch milliseconds, by address: of changes, and of drafts. */
 export type Turns = ReadonlyMap<string, number>;
 
-/** Of a run without a limit. */
-export const noTurns: Turns = new Map();
-
 /**
  * What never had a turn, and then what had its turn longest ago; otherwise in the given order. So nothing can use up every limited
  * run: not what is refused each time, nor a doubt that stays, nor an upload that is still processed.

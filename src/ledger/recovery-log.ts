@@ -56,8 +56,8 @@ export interface RecoveryPlace {
  * SQLite ledger (`state.db.recovery.ndjson`), and in `.draftsync` of the workspace for one in PostgreSQL.
  * There, and in a folder that is given, its name says of which ledger it is: several ledgers may have the same folder.
  *
- * A log in the same folder, or in `.draftsync`, of another ledger of the workspace is a part of it: where the ledger is may have
- * changed since, because the one that failed was restored in a new place.
+ * It includes the logs that other ledgers of the workspace have in the same folder or in `.draftsync`: the ledger that failed may
+ * have been restored in a new place.
  *
  * ```
  *  append ──► LOG ── claim: rename ──► LOG.replaying ── settle ──► removed

@@ -102,7 +102,7 @@ export function readProbedFile(document: unknown, target: AskedFile, types: Type
   return readAttributes(document, { target, types, whenNull: "" });
 }
 
-/** `whenNull`: what a value that is `null` is read as; with `undefined`, it is left out. */
+/** `whenNull`: the value returned for a text that is `null`; with `undefined`, it is left out. */
 function readAttributes(
   document: unknown,
   { target, types, whenNull }: { target: AskedFile; types: Types; whenNull: string | undefined },

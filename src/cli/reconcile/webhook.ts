@@ -103,7 +103,7 @@ export async function notifyOfChange(
 ): Promise<void> {
   const notice = noticeOf(end);
   if (webhook === undefined || notice === undefined) return;
-  // The ledger of another workspace holds that one's notice. While the recovery log waits, no ledger is created.
+  // Each workspace has its notice in its own ledger. While outcomes wait for recovery, no ledger is made.
   const isOwn = end.code !== ofAnother && new RecoveryLog(config).pending() === undefined;
   const former = await exchange(cli, { config, isOwn, notice });
   if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;

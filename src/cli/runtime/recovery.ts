@@ -43,8 +43,8 @@ export function refuseWhileRecoveryPending(config: Config): void {
   throw new CliError(`${pending}; nothing was changed`, {
     code: "recovery-pending",
     hint:
-      "Run `draftsync state recover`: it replays the outcomes and removes the log. If the log is of another ledger that is " +
-      "still in use, run that command with its --state.",
+      "Run `draftsync state recover`: it replays the outcomes and removes the log. If the log belongs to another ledger " +
+      "in use, run that command with its --state.",
   });
 }
 

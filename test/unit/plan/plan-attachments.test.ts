@@ -225,6 +225,20 @@ describe("attachments", () => {
         drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", content, { file_format: "glb" })] })],
       });
 
+    const replacing = (attributes: Attributes) =>
+      doubt({
+        address: source,
+        kind: "attach",
+        intent: {
+          draftId: 1,
+          fileKind: "product_files",
+          fileId: 11,
+          sha256: "new",
+          attributes,
+          replaces: old.fileId,
+        },
+      });
+
     test("keeps its recorded value when the content is replaced", () => {
       const [change] = planOf(desired("new"), recordedWith({ attachments: [old] })).changes;
       expect(change).toMatchObject({
@@ -270,18 +284,7 @@ describe("attachments", () => {
     });
 
     test("keeps the value that an attach in doubt kept", () => {
-      const attach = doubt({
-        address: source,
-        kind: "attach",
-        intent: {
-          draftId: 1,
-          fileKind: "product_files",
-          fileId: 11,
-          sha256: "new",
-          attributes: { file_format: "glb", renderer: "vray" },
-          replaces: old.fileId,
-        },
-      });
+      const attach = replacing({ file_format: "glb", renderer: "vray" });
       const plan = planOf(desired("new"), recordedWith({ attachments: [old], inDoubt: [attach] }));
       expect(plan.changes.find(({ address }) => address === source)?.after).toMatchObject({
         renderer: "vray",
@@ -321,15 +324,7 @@ describe("attachments", () => {
     });
 
     test("is the one that was asked for last, with an attach in doubt", () => {
-      const intent = {
-        draftId: 1,
-        fileKind: "product_files",
-        fileId: 11,
-        sha256: "new",
-        replaces: old.fileId,
-      } as const;
-      const sent = { file_format: "glb", renderer: "x" };
-      const attach = doubt({ address: source, kind: "attach", intent: { ...intent, attributes: sent } });
+      const attach = replacing({ file_format: "glb", renderer: "x" });
       const plan = planOf(desired("new"), recordedWith({ attachments: [old], inDoubt: [attach] }));
       const after = { file_format: "glb", renderer: "x", is_native: true };
       expect(plan.changes.find(({ address }) => address === source)?.after).toMatchObject(after);
@@ -347,18 +342,7 @@ describe("attachments", () => {
     });
 
     test("is set by the check of a replacement in doubt whose content changed again", () => {
-      const attach = doubt({
-        address: source,
-        kind: "attach",
-        intent: {
-          draftId: 1,
-          fileKind: "product_files",
-          fileId: 11,
-          sha256: "new",
-          attributes: { file_format: "glb", renderer: "vray" },
-          replaces: old.fileId,
-        },
-      });
+      const attach = replacing({ file_format: "glb", renderer: "vray" });
       const plan = planOf(desired("newest"), recordedWith({ attachments: [old], inDoubt: [attach] }));
       expect(plan.changes).toMatchObject([
         {
