@@ -138,10 +138,17 @@ export async function settleDoubt(
   return "failure" in settled ? { ...settled, fileId: target.fileId } : settled;
 }
 
+/** A change of a recorded file. */
+export interface KnownFileChange<C extends AttachmentChange> {
+  readonly change: C;
+  /** The recorded file whose address it takes, and which another change detaches. */
+  readonly replaces: number | undefined;
+}
+
 /** Changes the attributes that differ, and no others. */
 export async function updateFile(
   context: ApplyContext,
-  { change, signal }: { change: UpdateChange; signal: AbortSignal },
+  { change, replaces, signal }: KnownFileChange<UpdateChange> & { signal: AbortSignal },
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(change.before));
   const all = pickAttributes(target.kind, change.after);
@@ -154,10 +161,10 @@ export async function updateFile(
     all,
     effect: (answered, set) => {
       const attributes = { ...mergeAttributes(target.kind, known, answered), ...set };
-      return {
-        type: "rerecorded",
-        attachment: recordOf(context, { change, target, by: "patch", attributes }),
-      };
+      const record = { change, target, by: "patch", attributes } as const;
+      return replaces === undefined
+        ? { type: "rerecorded", attachment: recordOf(context, record) }
+        : attachedEffect(context, record, replaces);
     },
     signal,
   });
@@ -257,13 +264,16 @@ export async function detachFile(
 }
 
 /** Records an attachment under its new address; nothing is sent, and nothing is confirmed. */
-export async function adoptFile(context: ApplyContext, change: AdoptChange): Promise<ChangeEnd> {
+export async function adoptFile(
+  context: ApplyContext,
+  { change, replaces }: KnownFileChange<AdoptChange>,
+): Promise<ChangeEnd> {
   const target = targetAt(change.address, requireFileId(change.before));
   const { address, after } = change;
   const { registered } = await context.holders();
   await context.ledger.record(
     [
-      { type: "readdressed", target, address, ...digestOf(after) },
+      { type: "readdressed", target, address, ...digestOf(after), ...replacesOf(replaces) },
       ...renamedUploadEffects(after, target.fileId, registered.values()),
     ],
     context.runId,
@@ -287,7 +297,7 @@ function attachIntent(
   return {
     ...intentOf(target, attributes),
     ...digestOf(after),
-    ...(replaces === undefined ? {} : { replaces }),
+    ...replacesOf(replaces),
   };
 }
 
@@ -304,7 +314,11 @@ function attachedEffect(
   replaces: number | undefined,
 ): LedgerEffect {
   const attachment = recordOf(context, input);
-  return { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) };
+  return { type: "attached", attachment, ...replacesOf(replaces) };
+}
+
+function replacesOf(replaces: number | undefined): { readonly replaces?: number } {
+  return replaces === undefined ? {} : { replaces };
 }
 
 function recordOf(

@@ -87,6 +87,8 @@ class DraftRun {
   readonly #halt: AbortController;
   /** The files of all changes but the deletions, by their paths at the service; complete once the uploads have ended. */
   readonly #kept = lazily(() => new Set(this.#items.flatMap(keptFile)));
+  /** The files to be detached whose recorded addresses other files take, by these addresses. */
+  readonly #former = lazily(() => new Map(this.#items.flatMap(formerFile)));
   #productId: number | undefined;
   /** The first change that did not succeed. */
   #failedAt: string | undefined;
@@ -166,11 +168,13 @@ class DraftRun {
         if (stage === "detach" && change.action === "replace") return this.#detach(change);
         return this.#attach(item, change);
       case "update":
-        return isProtectChange(change) ? protect(context, change) : updateFile(context, { change, signal });
+        return isProtectChange(change)
+          ? protect(context, change)
+          : updateFile(context, { change, replaces: this.#former().get(change.address), signal });
       case "delete":
         return this.#detach(change);
       case "adopt":
-        return adoptFile(context, change);
+        return adoptFile(context, { change, replaces: this.#former().get(change.address) });
       case "publish":
         if (this.#attachedBefore !== undefined) return publishedBefore(change, this.#attachedBefore);
         return publishDraft(context, { change, signal });
@@ -279,6 +283,11 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
       stops: "operation",
     },
   };
+}
+
+function formerFile({ change }: Item): [string, number | undefined][] {
+  if (change.action !== "delete" || change.before.address === undefined) return [];
+  return [[change.before.address, change.before.file_id]];
 }
 
 /** The file that a change attaches or keeps. */

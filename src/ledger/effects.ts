@@ -146,9 +146,6 @@ async function forgetDoubtful(queries: LedgerQueries, operationId: string): Prom
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
   await vacate(queries, attachment, replaces);
-  // What it was to be replaced by is replaced itself.
-  if (replaces !== undefined)
-    await markAgain(queries, { ...attachment, fileId: replaces }, attachment.fileId);
   await putRecord(queries, tables.attachments, normalize(attachment));
 }
 
@@ -166,9 +163,9 @@ function normalize(attachment: RecordedAttachment): RecordedAttachment {
 
 async function readdress(
   queries: LedgerQueries,
-  { target, address, sha256 }: EffectOf<"readdressed">,
+  { target, address, sha256, replaces }: EffectOf<"readdressed">,
 ): Promise<void> {
-  await vacate(queries, { ...target, address });
+  await vacate(queries, { ...target, address }, replaces);
   const values = { address, replaced_by: null, ...(sha256 === undefined ? {} : { sha256 }) };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
   assertChanged(updated, noRecord(target));
@@ -195,6 +192,8 @@ const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kin
 async function vacate(queries: LedgerQueries, attachment: Addressed, replaces?: number): Promise<void> {
   const { fileId, address } = attachment;
   checkAddress(attachment);
+  // What it was to be replaced by is replaced itself.
+  if (replaces !== undefined) await markAgain(queries, { ...attachment, fileId: replaces }, fileId);
   // No other record can hold an address that names the file by its id.
   if (address === fileResource(attachment)) return;
   await queries

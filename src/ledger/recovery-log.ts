@@ -86,9 +86,11 @@ export class RecoveryLog {
     this.#owner = { origin, workspace };
   }
 
-  /** A file with records that were not replayed. */
-  pending(): string | undefined {
-    return [this.path, this.#replaying].find((path) => sizeOf(path) > 0) ?? this.#logsOfOthers()[0]?.path;
+  /** A file with records that were not replayed, and whether it is of another ledger. */
+  pending(): { readonly path: string; readonly isOfAnother: boolean } | undefined {
+    const own = [this.path, this.#replaying].find((path) => sizeOf(path) > 0);
+    const path = own ?? this.#logsOfOthers()[0]?.path;
+    return path === undefined ? undefined : { path, isOfAnother: own === undefined };
   }
 
   /** All records. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */

@@ -30,8 +30,13 @@ export const effectSchema = z.discriminatedUnion("type", [
   // Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance.
   effect("rerecorded", { attachment: attachmentSchema }),
   // The manifests name a recorded file another way. Nothing was confirmed, so attributes and provenance stay; `sha256` is
-  // noted when it is known.
-  effect("readdressed", { target, address: text, sha256: text.exactOptional() }),
+  // noted when it is known; `replaces` as above.
+  effect("readdressed", {
+    target,
+    address: text,
+    sha256: text.exactOptional(),
+    replaces: integer.exactOptional(),
+  }),
   effect("detached", { target }),
   // The bytes of a source are in storage. Until they are registered, the next run starts from there.
   effect("object_stored", storedObjectSchema.shape),

@@ -91,13 +91,13 @@ function comparable(value: unknown): unknown {
 }
 
 /**
- * The attributes of a file after a response that has some of them, or all. An empty text of an unknown attribute is ignored: a
- * service may return `""` for an attribute that was never set. A text that the service trimmed keeps the value that was sent.
+ * The attributes of a file after a response that has some of them, or all. `""` and `false` of an unknown attribute are ignored:
+ * a service may return them for an attribute that was never set. A text that the service trimmed keeps the value that was sent.
  */
 export function mergeAttributes(kind: FileKind, known: Attributes, returned: Attributes): Attributes {
   const before = new Map<string, unknown>(Object.entries(known));
   const news = Object.entries(returned).filter(([name, value]) =>
-    before.has(name) ? !isSameValue(before.get(name), value) : value !== "",
+    before.has(name) ? !isSameValue(before.get(name), value) : value !== "" && value !== false,
   );
   return pickAttributes(kind, { ...known, ...Object.fromEntries(news) });
 }

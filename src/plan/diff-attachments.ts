@@ -195,14 +195,15 @@ function compare(
   // A file that is put back takes the place of the one that had replaced it.
   const isPutBack = former !== undefined && known.replacedBy === former.fileId;
   const replaced = isReplaced ? known : isPutBack ? former : undefined;
-  const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
-  const asDesired = isAsDesired(address, wanted, known, index);
+  const desired = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
   const doubt = index.doubtOf(known);
-  if (asDesired && doubt === undefined) return undefined;
+  if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
+  const differs = !hasAttributes(kind, knownAttributes, desired.attributes);
+  const wanted = replaced === undefined ? withAsked(desired, known, index) : desired;
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
-  if (!isReplaced && (doubt?.kind === "detach" || (doubt !== undefined && attributes.length === 0))) {
+  if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || !differs)) {
     const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
     return inDoubtChange({ ...doubt, address }, after, changedAttributes(kind, {}, wanted.attributes));
   }
@@ -211,13 +212,25 @@ function compare(
   const rest = { attributes, confirmed: confirmedState(known.provenance), ...doubtOf(doubt) };
   if (isReplaced) return { address, action: "replace", reason: "content_changed", before, after, ...rest };
   const same = orderState({ ...after, file_id: known.fileId });
-  return attributes.length > 0
+  return differs
     ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest }
     : { address, action: "adopt", reason: "renamed", before, after: same, ...rest };
 }
 
 function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"> {
   return operation === undefined ? {} : { doubt: inDoubtState(operation) };
+}
+
+/** What settles an update in doubt sets all that it sent: what no entry manages any more would be forgotten. */
+function withAsked(
+  attachment: DesiredAttachment,
+  known: RecordedAttachment,
+  index: RecordedIndex,
+): DesiredAttachment {
+  if (index.doubtOf(known) === undefined) return attachment;
+  const certain = new Set(Object.keys(index.knownAttributes(known)));
+  const asked = omitAttributes(index.lastAttributes(known), certain);
+  return { ...attachment, attributes: { ...asked, ...attachment.attributes } };
 }
 
 /** A new file keeps what the one that it replaces has and is not managed. An empty text is what a new file has anyway. */

@@ -66,11 +66,13 @@ function findElsewhere(
   const sameFile = findByFile(attachment, index);
   if (sameFile !== undefined) return claimed.has(sameFile) ? undefined : sameFile;
   if (attachment.content === undefined) return undefined;
-  // What was replaced and is still attached is not renamed: only its own entry may put it back.
-  const isReplaced = ({ replacedBy }: RecordedAttachment) =>
-    replacedBy !== undefined && replacedBy !== own?.fileId;
+  // What was replaced and is still attached is put back by its own entry alone, and an entry that has a file takes over no
+  // other one: it would take its values, too.
   const isFree = (other: RecordedAttachment) =>
-    !wanted().has(other.address) && !claimed.has(other) && !named().has(other) && !isReplaced(other);
+    !wanted().has(other.address) &&
+    !claimed.has(other) &&
+    !named().has(other) &&
+    other.replacedBy === own?.fileId;
   return index.ofContent(attachment).find(isFree);
 }
 

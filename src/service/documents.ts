@@ -94,18 +94,18 @@ type AskedFile = Pick<FileTarget, "kind"> & Partial<FileTarget>;
 
 /** Reads the resource of a response about one file. Its id is not trusted to be the file id. */
 export function readFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
-  return readAttributes(document, { target, types, whenNull: undefined });
+  return readAttributes(document, { target, types, nullIsEmpty: false });
 }
 
-/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`. */
+/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`, a boolean as `false`. */
 export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
-  return readAttributes(document, { target, types, whenNull: "" });
+  return readAttributes(document, { target, types, nullIsEmpty: true });
 }
 
-/** `whenNull`: the value returned for a text that is `null`; with `undefined`, it is left out. */
+/** A value that is `null` is left out, unless `nullIsEmpty`. */
 function readAttributes(
   document: unknown,
-  { target, types, whenNull }: { target: AskedFile; types: Types; whenNull: string | undefined },
+  { target, types, nullIsEmpty }: { target: AskedFile; types: Types; nullIsEmpty: boolean },
 ): Parsed<Attributes> {
   const reading = readResource(document, typeOfFile(target.kind, types));
   if (reading.type === "malformed") return reading;
@@ -114,10 +114,15 @@ function readAttributes(
   const { attributes } = reading.value;
   const known: Record<string, unknown> = {};
   for (const name of attributeNames[target.kind]) {
-    const value = readValue(name, attributes[name] === null ? whenNull : attributes[name]);
-    if (value !== undefined) known[name] = value;
+    const value = attributes[name];
+    const read = value === null && nullIsEmpty ? emptyValue(name) : readValue(name, value);
+    if (read !== undefined) known[name] = read;
   }
   return { type: reading.type, value: known };
+}
+
+function emptyValue(name: AttributeName): string | boolean {
+  return attributeShape[name].safeParse("").success ? "" : false;
 }
 
 /**

@@ -42,6 +42,20 @@ test("a replacement that a refused key stops after its attach has changed someth
   expect([(await apply()).code, attached().length]).toEqual([3, 3]);
 });
 
+test("a file that is put back, too, has replaced the one that is to be detached", async () => {
+  await apply();
+  await folder.write({ "a.glb": "second" });
+  expect((await apply("--max-calls", "3")).code).toBe(7);
+  await folder.write({ "a.glb": "first" });
+  proxy.choose = ({ method }) => (method === "DELETE" ? { type: "answer", status: 403 } : undefined);
+  expect((await apply()).code).toBe(3);
+  proxy.choose = () => undefined;
+  await folder.write({ "manifests/a.yaml": "draft: 1\nprotect: true\npublish: true\n" });
+  expect((await planned()).changes).toContainEqual(expect.objectContaining({ completes_replace: true }));
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toHaveLength(2);
+});
+
 describe("detach of an interrupted replace", () => {
   /** Attaches the new file and fails to detach the recorded one. */
   beforeEach(async () => {

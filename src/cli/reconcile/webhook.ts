@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RecoveryLog } from "../../ledger/recovery-log.ts";
@@ -128,7 +129,8 @@ interface Exchange {
  */
 async function exchange(cli: Cli, { config, isOwn, notice }: Exchange): Promise<Notice | undefined> {
   const text = notice === undefined ? undefined : formatNotice(notice);
-  const file = join(config.root, ".draftsync", `${config.workspace}.notice`);
+  const service = createHash("sha256").update(config.service.origin).digest("hex").slice(0, 8);
+  const file = join(config.root, ".draftsync", `${config.workspace}-${service}.notice`);
   const kept = parseNotice(await readFile(file, "utf8").catch(() => undefined));
   try {
     if (!isOwn) throw new Error("the ledger is not to be asked");

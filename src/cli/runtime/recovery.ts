@@ -40,11 +40,9 @@ export async function openTracker(workspace: Workspace, command: string): Promis
 export function refuseWhileRecoveryPending(config: Config): void {
   const pending = describePending(config);
   if (pending === undefined) return;
-  throw new CliError(`${pending}; nothing was changed`, {
+  throw new CliError(`${pending.text}; nothing was changed`, {
     code: "recovery-pending",
-    hint:
-      "Run `draftsync state recover`: it replays the outcomes and removes the log. If the log belongs to another ledger " +
-      "in use, run that command with its --state.",
+    hint: `Run \`draftsync state recover\`: it replays the outcomes and removes the log.${pending.isOfAnother ? ofAnotherHint : ""}`,
   });
 }
 
@@ -52,11 +50,18 @@ export function refuseWhileRecoveryPending(config: Config): void {
 export function warnWhileRecoveryPending({ terminal }: Cli, config: Config): void {
   const pending = describePending(config);
   if (pending === undefined) return;
-  const text = `note: ${pending}; run \`draftsync state recover\`\n`;
+  const text = `note: ${pending.text}; run \`draftsync state recover\`\n`;
   terminal.log({ level: "warning", text, code: "recovery-pending" });
 }
 
-function describePending(config: Config): string | undefined {
-  const path = new RecoveryLog(config).pending();
-  return path === undefined ? undefined : `outcomes of an earlier run have not been replayed: ${path}`;
+const ofAnotherHint =
+  " It is of another ledger of this workspace: if that one is still in use, run the command with its --state.";
+
+function describePending(
+  config: Config,
+): { readonly text: string; readonly isOfAnother: boolean } | undefined {
+  const pending = new RecoveryLog(config).pending();
+  if (pending === undefined) return undefined;
+  const { path, isOfAnother } = pending;
+  return { text: `outcomes of an earlier run have not been replayed: ${path}`, isOfAnother };
 }

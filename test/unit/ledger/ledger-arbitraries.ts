@@ -45,12 +45,13 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: attachment.map(
-      ({ draftId, kind, fileId, address, sha256 }): LedgerEffect => ({
+    arbitrary: fc.tuple(attachment, fc.option(small)).map(
+      ([{ draftId, kind, fileId, address, sha256 }, replaces]): LedgerEffect => ({
         type: "readdressed",
         target: { draftId, kind, fileId },
         address,
         ...(sha256 === undefined ? {} : { sha256 }),
+        ...(replaces === null ? {} : { replaces }),
       }),
     ),
   },

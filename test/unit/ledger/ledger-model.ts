@@ -87,9 +87,9 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     case "readdressed": {
       const known = records.attachments.get(keyOf(effect.target));
       if (known === undefined) return false;
-      const { address, sha256 } = effect;
+      const { address, sha256, replaces } = effect;
       const { replacedBy: _, ...kept } = known;
-      place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) });
+      place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) }, { replaces });
       return true;
     }
     case "detached":

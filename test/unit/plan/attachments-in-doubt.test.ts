@@ -109,7 +109,7 @@ test("a file that is named another way is settled while an update of it is in do
   const known = [recordedFile(1, 10, { address: attach.address, attributes: { file_format: "x" } })];
   const entry = wantedFile(1, 10, { file_format: "x" });
   expect(lines(desired(entry), recordedWith({ attachments: known, inDoubt: [update] }))).toEqual([
-    "in_doubt outcome_unknown drafts/1/product_files/10 [file_format]",
+    "in_doubt outcome_unknown drafts/1/product_files/10 [file_format,renderer]",
   ]);
 });
 
@@ -167,7 +167,7 @@ test("shows a detach in doubt at the path of its file when its entry has an atta
   const address = "drafts/1/product_files/source:a.glb";
   const old = recordedFile(1, 9, { address, sha256: "old" });
   const inDoubt = [
-    doubt({ kind: "attach", address, intent: { ...file, fileId: 10, sha256: "new" } }),
+    doubt({ kind: "attach", address, intent: { ...file, fileId: 10, sha256: "new", replaces: 9 } }),
     doubt({ id: "op-2", kind: "detach", address, intent: { ...file, fileId: 9 } }),
   ];
   const publish = { revision: 1, position: 1 };

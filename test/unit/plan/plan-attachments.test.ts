@@ -59,7 +59,7 @@ describe("attachments", () => {
       [wantedSource(1, "a.glb", "former")],
       recordedWith({
         attachments: [
-          recordedFile(1, 10, { sha256: "former" }),
+          recordedFile(1, 10, { sha256: "former", replacedBy: 11 }),
           recordedFile(1, 11, { address: source, sha256: "newer" }),
         ],
       }),
@@ -93,7 +93,7 @@ describe("attachments", () => {
       "settles an update in doubt of an attribute that is no longer managed",
       [wantedFile(1, 10)],
       holding({}, updateInDoubt),
-      [`in_doubt outcome_unknown ${byId}`],
+      [`in_doubt outcome_unknown ${byId} [renderer]`],
     ],
     [
       "settles a detach in doubt of a file that is declared again",
@@ -248,13 +248,16 @@ describe("attachments", () => {
       });
     });
 
-    test("is not set for an attached file, which has values of its own, that replaces the recorded one", () => {
-      const former = recordedFile(1, 9, { sha256: "new", attributes: { file_format: "glb" } });
-      const plan = planOf(desired("new"), recordedWith({ attachments: [former, old] }));
+    test("keeps its recorded value when the content is that of another entry, which is gone", () => {
+      const other = recordedFile(1, 9, {
+        address: "drafts/1/product_files/source:b.glb",
+        sha256: "new",
+        attributes: { renderer_version: "7" },
+      });
+      const plan = planOf(desired("new"), recordedWith({ attachments: [other, old] }));
       expect(plan.changes.find(({ address }) => address === source)).toMatchObject({
-        action: "adopt",
-        attributes: [],
-        after: { file_id: 9, file_format: "glb" },
+        action: "replace",
+        after: { file_format: "glb", renderer: "vray", is_native: true },
       });
     });
 

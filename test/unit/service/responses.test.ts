@@ -40,6 +40,10 @@ describe("result of a call", () => {
     expect(probed).not.toHaveProperty("value.format_version");
     attributes.is_native = 1;
     expect(await service.probe(target, { signal: noSignal() })).toMatchObject({ value: { is_native: true } });
+    attributes.is_native = null;
+    expect(await service.probe(target, { signal: noSignal() })).toMatchObject({
+      value: { is_native: false },
+    });
   });
 
   it("reports values that differ from those sent, except for outer white space", async () => {
