@@ -138,7 +138,7 @@ interface AwaitedUpload {
   readonly uploadId: string;
   /** A run registered it, so once the service does not know it any more, the next run registers it again. */
   readonly isOurs: boolean;
-  /** By an earlier run, epoch milliseconds. */
+  /** By an earlier run, or seen by one, epoch milliseconds. */
   readonly registeredAt: number | undefined;
 }
 
@@ -167,22 +167,27 @@ async function awaitUpload(context: ApplyContext, upload: AwaitedUpload): Promis
 /** Gives its place away meanwhile; in a limited run once the upload was read, so that others do not use up the run before. */
 async function waitIdly(
   context: ApplyContext,
-  { uploadId, registeredAt }: AwaitedUpload,
+  { uploadId, registeredAt, isOurs }: AwaitedUpload,
 ): Promise<CallResult<UploadStatus>> {
   const { service, signal, budget, whileIdle } = context;
   if (budget === undefined) return whileIdle(() => service.awaitUpload(uploadId, { signal }));
   let idle: Promise<unknown> | undefined;
+  let seenAt: number | undefined;
   const awaited = service.awaitUpload(uploadId, {
     // The upload is recorded: the next run continues to wait for it.
     signal: AbortSignal.any([signal, budget.signal]),
     budget,
     registeredAt,
     onPending: () => {
+      seenAt ??= context.clock.now();
       idle ??= whileIdle(() => awaited);
     },
   });
   const result = await awaited;
   await idle;
+  // Its deadline counts from the first run that has seen it.
+  if (seenAt !== undefined && registeredAt === undefined && !isOurs && result.outcome !== "done")
+    await context.ledger.record([{ type: "upload_found", uploadId, status: "pending", at: seenAt }]);
   return result;
 }
 

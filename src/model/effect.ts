@@ -63,8 +63,13 @@ export const effectSchema = z.discriminatedUnion("type", [
   }),
   // The outcome of an operation in doubt was found by other means than repeating it.
   effect("settled", { operationId: text, outcome: z.enum(["done", "rejected", "not_sent"]) }),
-  // An upload that a manifest names by its id has ended; recorded also when draftsync did not register it.
-  effect("upload_found", { uploadId: text, status: ended, fileId: integer.exactOptional(), at: integer }),
+  // An upload that a manifest names by its id; recorded also when draftsync did not register it.
+  effect("upload_found", {
+    uploadId: text,
+    status: uploadSchema.shape.status,
+    fileId: integer.exactOptional(),
+    at: integer,
+  }),
   // Nothing follows for an upload that the ledger does not hold.
   effect("upload_ended", { uploadId: text, status: ended, fileId: integer.exactOptional() }),
 ]);

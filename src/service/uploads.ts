@@ -127,13 +127,15 @@ export class UploadPoller {
       const { profile, clock } = this.#options;
       const now = clock.monotonic();
       const intervalMs = Math.min(profile.upload_poll_min, profile.upload_poll_max);
-      const isOverdue = clock.now() - registeredAt > profile.upload_deadline;
+      const age = clock.now() - registeredAt;
+      const isOverdue = age > profile.upload_deadline;
       const waiter: Waiter = {
         uploadId,
         deadline: now + profile.upload_deadline,
         budget,
         onPending,
-        dueAt: now + intervalMs,
+        // A short run reads what an earlier one has registered.
+        dueAt: now + Math.max(0, Math.min(intervalMs, intervalMs - age)),
         intervalMs,
         attempts: 0,
         failedAttempts: 0,

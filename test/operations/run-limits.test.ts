@@ -232,27 +232,32 @@ const processing = (path: string) => {
   return { type: "answer", status: 200, body: JSON.stringify({ data }), headers } as const;
 };
 
-test("an upload that stays in processing does not use up --until for ever", async () => {
-  const { "draftsync.yaml": text } = config();
-  const slow = text.replace(
-    /profile: .*/,
-    "profile: { upload_poll_min: 200ms, upload_poll_max: 200ms, settle_delay: 1ms }",
-  );
-  await folder.write({ "draftsync.yaml": slow, "manifests/a.yaml": draft(90, 1) });
-  proxy.choose = ({ path }) => (path.startsWith("/api/drafts/90/") ? refusal(400) : undefined);
-  expect((await apply("--until", "20s")).code).toBe(3);
-  await folder.write({
-    "files/a.obj": "content",
-    "manifests/b.yaml": "draft: 10\nproduct_files: [{ source: ../files/a.obj }]\n",
-  });
-  proxy.choose = ({ method, path }) =>
-    method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
-  expect((await apply("--until", "4s")).code).toBe(7);
-  expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
-  await folder.write({ "draftsync.yaml": slow.replace("settle_delay", "upload_deadline: 3s, settle_delay") });
-  const { code, stderr } = await apply("--until", "2s");
-  expect([code, stderr]).toEqual([3, expect.stringContaining("[upload-timeout]")]);
-});
+test.each(["source: ../files/a.obj", "upload_id: u-1"])(
+  "an upload (%s) that stays in processing does not use up --until for ever",
+  async (entry) => {
+    const { "draftsync.yaml": text } = config();
+    const slow = text.replace(
+      /profile: .*/,
+      "profile: { upload_poll_min: 200ms, upload_poll_max: 200ms, settle_delay: 1ms }",
+    );
+    await folder.write({ "draftsync.yaml": slow, "manifests/a.yaml": draft(90, 1) });
+    proxy.choose = ({ path }) => (path.startsWith("/api/drafts/90/") ? refusal(400) : undefined);
+    expect((await apply("--until", "20s")).code).toBe(3);
+    await folder.write({
+      "files/a.obj": "content",
+      "manifests/b.yaml": `draft: 10\nproduct_files: [{ ${entry} }]\n`,
+    });
+    proxy.choose = ({ method, path }) =>
+      method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
+    expect((await apply("--until", "4s")).code).toBe(7);
+    expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
+    await folder.write({
+      "draftsync.yaml": slow.replace("settle_delay", "upload_deadline: 3s, settle_delay"),
+    });
+    const { code, stderr } = await apply("--until", "2s");
+    expect([code, stderr]).toEqual([3, expect.stringContaining("[upload-timeout]")]);
+  },
+);
 
 test("a new draft whose upload is processed for the whole run does not keep others waiting", async () => {
   const { "draftsync.yaml": text } = config();

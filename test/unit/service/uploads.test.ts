@@ -228,6 +228,15 @@ describe("awaitUpload", () => {
     expect(result.outcome === "done" ? "" : result.failure.message).toContain("processing");
   });
 
+  it("reads at once what an earlier run has registered", async () => {
+    const { service } = await startHarness(
+      () => answer(200, { data: [uploadResource("u1", "success", 5)] }),
+      { profile: { upload_poll_min: "5m", upload_poll_max: "5m" } },
+    );
+    const options = { signal: noSignal(), registeredAt: 0 };
+    expect(await service.awaitUpload("u1", options)).toMatchObject({ outcome: "done" });
+  });
+
   it("ends every wait immediately when the key is rejected", async () => {
     const { service, server } = await startHarness(() => answer(401), { profile: quick });
     const results = await Promise.all(
