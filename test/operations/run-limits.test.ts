@@ -220,7 +220,7 @@ test("a lost attachment is settled although --until is shorter than settle_delay
   expect((await apply("--until", "20s")).code).toBe(4);
   proxy.choose = () => undefined;
   const codes: number[] = [];
-  for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "4s")).code);
+  for (let runs = 0; runs < 2; runs += 1) codes.push((await apply("--until", "8s")).code);
   expect(codes).toEqual([7, 0]);
 });
 
@@ -249,12 +249,12 @@ test.each(["source: ../files/a.obj", "upload_id: u-1"])(
     });
     proxy.choose = ({ method, path }) =>
       method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
-    expect((await apply("--until", "4s")).code).toBe(7);
+    expect((await apply("--until", "8s")).code).toBe(7);
     expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
     await folder.write({
       "draftsync.yaml": slow.replace("settle_delay", "upload_deadline: 3s, settle_delay"),
     });
-    const { code, stderr } = await apply("--until", "2s");
+    const { code, stderr } = await apply("--until", "6s");
     expect([code, stderr]).toEqual([3, expect.stringContaining("[upload-timeout]")]);
   },
 );
@@ -271,7 +271,7 @@ test("a new draft whose upload is processed for the whole run does not keep othe
   });
   proxy.choose = ({ method, path }) =>
     method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
-  expect((await apply("--until", "4s")).code).toBe(7);
+  expect((await apply("--until", "8s")).code).toBe(7);
   expect(sandbox.state().attachments).toHaveLength(2);
 });
 
