@@ -72,7 +72,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
         registered: new Map(recorded.uploads.map((upload) => [upload.uploadId, upload])),
       };
     }),
-    bind: bindOnce(ledger, owner),
+    bind: bindOnce(ledger, owner, options.confirmedAt),
     runId,
     startedAt,
     signal,
@@ -87,7 +87,10 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     planId: plan.plan_id,
     startedAt: clock.now(),
   });
-  await ledger.record([...titleEffects(plan.drafts), ...driftEffects(plan.drift ?? [])], runId);
+  const found = driftEffects(plan.drift ?? []);
+  // The refresh of the plan has accepted what it found.
+  if (found.length > 0) await context.bind();
+  await ledger.record([...titleEffects(plan.drafts), ...found], runId);
   const calls = plan.estimate.calls.min;
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });

@@ -28,6 +28,8 @@ export interface ApplyOptions {
   readonly command: string;
   /** How far this run may go; absent: to the end. */
   readonly limits?: RunLimits;
+  /** When a person confirmed the new ledger for this service, epoch milliseconds. */
+  readonly confirmedAt?: number | undefined;
 }
 
 /** What the changes of one run work with. */
@@ -103,10 +105,14 @@ export function isHeld(end: ChangeEnd, budget: RunBudget | undefined): boolean {
 }
 
 /** Makes {@link ApplyContext.bind}: one transaction a run, and another only where the first one failed. */
-export function bindOnce(ledger: Pick<Ledger, "bind">, owner: LedgerOwner): () => Promise<void> {
+export function bindOnce(
+  ledger: Pick<Ledger, "bind">,
+  owner: LedgerOwner,
+  confirmedAt?: number,
+): () => Promise<void> {
   let bound: Promise<void> | undefined;
   return () => {
-    bound ??= ledger.bind(owner).catch((error: unknown) => {
+    bound ??= ledger.bind(owner, confirmedAt).catch((error: unknown) => {
       bound = undefined;
       throw error;
     });

@@ -3,7 +3,7 @@ import type { AttachmentState } from "../model/change.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import type { RecordedUpload } from "../model/recorded.ts";
-import { otherObjectFailure } from "../model/upload-name.ts";
+import { otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { type ApplyContext, makeClaim } from "./context.ts";
 import { runOperation } from "./operation.ts";
 import type { OperationBudget } from "./run-budget.ts";
@@ -100,6 +100,8 @@ async function store(
   });
   if (put.outcome !== "done") return withoutDoubt(put);
   const { uploadKey } = put.value;
+  // The service has accepted the call for the credentials.
+  await context.bind();
   await context.ledger.record([{ type: "object_stored", uploadKey, ...file, at: context.clock.now() }]);
   return uploadKey;
 }
@@ -155,6 +157,7 @@ async function awaitUpload(context: ApplyContext, upload: AwaitedUpload): Promis
   if (awaited.outcome === "done") {
     const failure = otherObjectFailure(awaited.value, (await context.holders()).uploads.get(uploadId));
     if (failure !== undefined) return registerAgain(failure);
+    await context.bind();
     await context.ledger.record(
       isOurs ? uploadEndEffects(awaited.value) : foundEffects(context, awaited.value),
     );
@@ -170,12 +173,11 @@ async function waitIdly(
   { uploadId, registeredAt, isOurs }: AwaitedUpload,
 ): Promise<CallResult<UploadStatus>> {
   const { service, signal, budget, whileIdle } = context;
-  if (budget === undefined) return whileIdle(() => service.awaitUpload(uploadId, { signal }));
   let idle: Promise<unknown> | undefined;
   let seenAt: number | undefined;
   const awaited = service.awaitUpload(uploadId, {
     // The upload is recorded: the next run continues to wait for it.
-    signal: AbortSignal.any([signal, budget.signal]),
+    signal: budget === undefined ? signal : AbortSignal.any([signal, budget.signal]),
     budget,
     registeredAt,
     onPending: () => {
@@ -183,11 +185,14 @@ async function waitIdly(
       idle ??= whileIdle(() => awaited);
     },
   });
+  if (budget === undefined) idle = whileIdle(() => awaited);
   const result = await awaited;
   await idle;
   // Its deadline counts from the first run that has seen it.
-  if (seenAt !== undefined && registeredAt === undefined && !isOurs && result.outcome !== "done")
+  if (seenAt !== undefined && registeredAt === undefined && !isOurs && result.outcome !== "done") {
+    await context.bind();
     await context.ledger.record([{ type: "upload_found", uploadId, status: "pending", at: seenAt }]);
+  }
   return result;
 }
 
@@ -232,12 +237,6 @@ export function renamedUploadEffects(
     ...(size === undefined ? {} : { size }),
   };
   return registrationEffects({ ...upload, rawStatus: upload.status }, { key, content, at });
-}
-
-/** What the ledger takes from an upload that was read: nothing while it has not ended. */
-export function uploadEndEffects({ uploadId, status, fileId }: UploadStatus): LedgerEffect[] {
-  if (status === "pending") return [];
-  return [{ type: "upload_ended", uploadId, status, ...(fileId === undefined ? {} : { fileId }) }];
 }
 
 function ended({ uploadId, status, rawStatus, message, fileId }: UploadStatus): UploadEnd {

@@ -43,7 +43,7 @@ export async function applyEffects(
  * | readdressed | its address, and its digest when one is given, are replaced | ledger-conflict |
  * | detached | is dropped, with what is known of refreshes at it, and what it replaced is not marked any more; its updates and detaches in doubt are settled | the latter |
  * | duplicate_forgotten | is dropped | nothing |
- * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published` |
+ * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published`, a copy of a draft's product that is not recorded notes it |
  * | product_confirmed | the provenance of its publications and duplicates is replaced | nothing |
  * | refreshed | the time is replaced | is recorded |
  * | titled | the title is replaced | is recorded |
@@ -80,7 +80,8 @@ export async function applyEffect(
       await queries.deleteFrom("maybe_published").where("draft_id", "=", effect.draftId).execute();
       return;
     case "duplicated":
-      return insertRecords(queries, tables.duplicates, [effect]);
+      await insertRecords(queries, tables.duplicates, [effect]);
+      return notePublication(queries, effect);
     case "duplicate_forgotten":
       await queries.deleteFrom("duplicates").where("name", "=", effect.name).execute();
       return;
@@ -116,6 +117,18 @@ export async function applyEffect(
       await forgetDoubtful(queries, effect.operationId);
       return settleOperation(queries, { operationId: effect.operationId, outcome: effect.outcome, by }, at);
   }
+}
+
+/** The copy of a draft's product proves that the draft was published, also to a ledger that was restored since. */
+async function notePublication(
+  queries: LedgerQueries,
+  { from, sourceProductId, provenance: { at } }: EffectOf<"duplicated">,
+): Promise<void> {
+  if (from.by !== "draft") return;
+  const { draftId } = from;
+  const known = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
+  if ((await known.where("product_id", "=", sourceProductId).executeTakeFirst()) !== undefined) return;
+  await addRecord(queries, tables.maybe_published, { draftId, at });
 }
 
 /** What an update in doubt has set is not known, however it is settled: the next plan sends it again. */

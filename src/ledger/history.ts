@@ -43,7 +43,10 @@ export async function readOperations(
 /** The longest that the calls of one operation take, with their retries and the waits that the service asks for, milliseconds. */
 const longestOperationMs = 3_600_000;
 
-/** Part of a transaction: `Ledger.lostWrites`. Their ids begin with the time, so the primary key finds the recent ones. */
+/**
+ * Part of a transaction: `Ledger.lostWrites`. Their ids begin with the time, so the primary key finds the recent ones. Those in
+ * doubt are found by their index, whatever clock has dated them.
+ */
 export async function readLostWrites(
   queries: LedgerQueries,
   location: string,
@@ -52,7 +55,7 @@ export async function readLostWrites(
   const rows = await queries
     .selectFrom("operations")
     .selectAll()
-    .where("id", ">=", firstIdAt(since - longestOperationMs))
+    .where((or) => or.or([or("id", ">=", firstIdAt(since - longestOperationMs)), inDoubt]))
     .where("kind", "in", ["attach", "update", "detach", "publish"])
     .where((or) => or.or([or("finished_at", ">", since), or("finished_at", "is", null)]))
     .where((or) =>

@@ -88,7 +88,7 @@ export class RecoveryLog {
 
   /** A file with records that were not replayed, and whether it is of another ledger. */
   pending(): { readonly path: string; readonly isOfAnother: boolean } | undefined {
-    const own = [this.path, this.#replaying].find((path) => sizeOf(path) > 0);
+    const own = [this.path, this.#replaying].find((path) => textOf(path).trim() !== "");
     const path = own ?? this.#logsOfOthers()[0]?.path;
     return path === undefined ? undefined : { path, isOfAnother: own === undefined };
   }
@@ -256,7 +256,7 @@ function formatRecoveryRecord(record: RecoveryRecord): string {
 }
 
 function readRecords(path: string): RecoveryRecord[] {
-  const text = orWhenMissing("", path, () => readFileSync(path, "utf8"));
+  const text = textOf(path);
   return text.trim() === "" ? [] : parseRecoveryRecords(text, path);
 }
 
@@ -281,6 +281,10 @@ function recordsIfReadable(path: string): readonly RecoveryRecord[] {
   } catch {
     return [];
   }
+}
+
+function textOf(path: string): string {
+  return orWhenMissing("", path, () => readFileSync(path, "utf8"));
 }
 
 function sizeOf(path: string): number {

@@ -136,8 +136,11 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     assertSameOwner(await this.owner(), owner, this.location);
   }
 
-  bind(owner: LedgerOwner): Promise<void> {
-    return this.#write(notShown, (queries) => bind(queries, owner, this.location));
+  bind(owner: LedgerOwner, confirmedAt?: number): Promise<void> {
+    return this.#write(notShown, async (queries) => {
+      await bind(queries, owner, this.location);
+      if (confirmedAt !== undefined) await confirm(queries, confirmedAt);
+    });
   }
 
   /** Moves the ledger to a new address of the same service. Refuses with `ledger-owner-mismatch` for another workspace. */
@@ -159,12 +162,9 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     });
   }
 
-  /** Records that a person confirmed the ledger (epoch milliseconds); a second confirmation changes nothing. */
+  /** Records that a person confirmed the ledger, if it is bound (epoch milliseconds); a second confirmation changes nothing. */
   confirm(at: number): Promise<void> {
-    return this.#write(notShown, async (queries) => {
-      const unconfirmed = queries.updateTable("meta").where("confirmed_at", "is", null);
-      await unconfirmed.set({ confirmed_at: at }).execute();
-    });
+    return this.#write(notShown, (queries) => confirm(queries, at));
   }
 
   startRun(run: RunRecord): Promise<void> {
@@ -293,6 +293,16 @@ async function bind(queries: LedgerQueries, owner: LedgerOwner, location: string
     .where("service_origin", "is", null)
     .execute();
   assertSameOwner(ownerOf(await readMeta(queries, location)), owner, location);
+}
+
+/** A confirmation is about one service: a ledger that is not bound has none. */
+async function confirm(queries: LedgerQueries, at: number): Promise<void> {
+  await queries
+    .updateTable("meta")
+    .set({ confirmed_at: at })
+    .where("confirmed_at", "is", null)
+    .where("service_origin", "is not", null)
+    .execute();
 }
 
 function assertSameOwner(recorded: RecordedOwner, owner: LedgerOwner, location: string): void {

@@ -88,10 +88,7 @@ export interface ReadOptions {
 
 /** The circumstances of waiting for an upload. */
 export interface AwaitOptions extends ReadOptions {
-  /**
-   * When it was registered, epoch milliseconds: a wait that the budget cuts off ends `upload-timeout` once that is longer ago than
-   * the deadline.
-   */
+  /** When an earlier run registered it, epoch milliseconds: its deadline counts from then, but it is read once. */
   readonly registeredAt?: number | undefined;
   /** Called each time that the upload was read and has not ended. */
   readonly onPending?: () => void;
@@ -218,9 +215,10 @@ export interface Ledger {
   assertOwner(owner: LedgerOwner): Promise<void>;
   /**
    * Binds the ledger to a service and a workspace: for when the first response was accepted from that service, so that a
-   * wrong address never binds it. Refuses as {@link Ledger.assertOwner} does.
+   * wrong address never binds it. Refuses as {@link Ledger.assertOwner} does. `confirmedAt` (epoch milliseconds): when a person
+   * confirmed the new ledger for this service.
    */
-  bind(owner: LedgerOwner): Promise<void>;
+  bind(owner: LedgerOwner, confirmedAt?: number): Promise<void>;
   startRun(run: RunRecord): Promise<void>;
   finishRun(runId: string, result: RunResult): Promise<void>;
   begin(operation: NewOperation): Promise<void>;

@@ -1,5 +1,6 @@
 import type { DesiredAttachment } from "./desired.ts";
 import type { CallFailure } from "./outcome.ts";
+import type { LedgerEffect, UploadStatus } from "./ports.ts";
 import type { RecordedUpload } from "./recorded.ts";
 
 /** The name of the upload of a local file with this content. */
@@ -45,4 +46,14 @@ export function otherObjectFailure(
     errors: [],
     stops: "operation",
   };
+}
+
+/** What the ledger takes from an upload that was read: nothing while it has not ended. */
+export function uploadEndEffects({
+  uploadId,
+  status,
+  fileId,
+}: Pick<UploadStatus, "uploadId" | "status" | "fileId">): LedgerEffect[] {
+  if (status === "pending") return [];
+  return [{ type: "upload_ended", uploadId, status, ...(fileId === undefined ? {} : { fileId }) }];
 }

@@ -192,9 +192,7 @@ function compare(
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
   const isReplaced = isOtherContent(attachment, known, index);
-  // A file that is put back takes the place of the one that had replaced it.
-  const isPutBack = former !== undefined && known.replacedBy === former.fileId;
-  const replaced = isReplaced ? known : isPutBack ? former : undefined;
+  const replaced = isReplaced ? known : former;
   const desired = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;

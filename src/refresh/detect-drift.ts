@@ -4,6 +4,7 @@ import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../m
 import { type Drift, targetOfDrift } from "../model/drift.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Observation, Observed } from "../model/observed.ts";
+import type { CallFailure } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import {
   confirmedState,
@@ -22,7 +23,7 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { otherObjectFailure } from "../model/upload-name.ts";
+import { otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
@@ -314,7 +315,10 @@ function driftOfProduct(observation: Extract<Observation, { type: "product" }>, 
   }
 }
 
-/** An upload that could not be read counts as neither ended nor gone. */
+/**
+ * An upload that could not be read counts as neither ended nor gone. One that draftsync registered, and the service does not know
+ * any more, has failed: the next apply registers it again, if an entry needs it.
+ */
 function driftOfUploads(
   { uploadIds, read }: Extract<Observation, { type: "uploads" }>,
   keys: ReadonlyMap<string, string>,
@@ -325,8 +329,10 @@ function driftOfUploads(
   }
   const { missing, uploads } = read.value;
   const failureOf = (upload: UploadStatus) => otherObjectFailure(upload, keys.get(upload.uploadId));
+  const isGone = ({ uploadId, failure }: { uploadId: string; failure: CallFailure }) =>
+    failure.code === "gone" && keys.has(uploadId);
   const unread = [
-    ...missing.filter(({ failure }) => !neverMade.has(failure.code)),
+    ...missing.filter((each) => !neverMade.has(each.failure.code) && !isGone(each)),
     ...uploads.flatMap((upload) => {
       const failure = failureOf(upload);
       return failure === undefined ? [] : [{ uploadId: upload.uploadId, failure }];
@@ -334,13 +340,10 @@ function driftOfUploads(
   ];
   return {
     unreadable: unread.map(({ uploadId, failure }) => ({ address: `uploads/${uploadId}`, failure })),
-    confirmations: uploads
-      .filter((upload) => uploadIds.includes(upload.uploadId) && failureOf(upload) === undefined)
-      .flatMap(({ uploadId, status, fileId }): LedgerEffect[] =>
-        status === "pending"
-          ? []
-          : [{ type: "upload_ended", uploadId, status, ...(fileId === undefined ? {} : { fileId }) }],
-      ),
+    confirmations: [
+      ...missing.filter(isGone).map(({ uploadId }) => ({ uploadId, status: "failed" }) as const),
+      ...uploads.filter((upload) => uploadIds.includes(upload.uploadId) && failureOf(upload) === undefined),
+    ].flatMap(uploadEndEffects),
   };
 }
 

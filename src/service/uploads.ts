@@ -86,6 +86,8 @@ interface Waiter {
   isLacking: boolean;
   /** The status it had, or why it could not be read, the last time. */
   lastStatus: string;
+  /** Only what was read is known to be late. */
+  wasPending: boolean;
 }
 
 /** How long a read that is due waits for uploads that are being stored or registered, so that one call reads them all. */
@@ -127,11 +129,11 @@ export class UploadPoller {
       const { profile, clock } = this.#options;
       const now = clock.monotonic();
       const intervalMs = Math.min(profile.upload_poll_min, profile.upload_poll_max);
+      // Negative for an upload of this run.
       const age = clock.now() - registeredAt;
-      const isOverdue = age > profile.upload_deadline;
       const waiter: Waiter = {
         uploadId,
-        deadline: now + profile.upload_deadline,
+        deadline: now + Math.min(profile.upload_deadline, profile.upload_deadline - age),
         budget,
         onPending,
         // A short run reads what an earlier one has registered.
@@ -141,13 +143,13 @@ export class UploadPoller {
         failedAttempts: 0,
         isLacking: false,
         lastStatus: "",
+        wasPending: false,
         settle: (result) => {
           this.#waiters.delete(waiter);
           leave();
           if (this.#waiters.size === 0) this.#reading.abort();
           this.#nudge.abort();
-          const wasPending = waiter.lastStatus !== "";
-          resolve(result.outcome === "not_sent" && isOverdue && wasPending ? timedOut(waiter) : result);
+          resolve(result);
         },
       };
       const leave = onAbort(signal, () => waiter.settle(interrupted(uploadId, waiter.attempts)));
@@ -184,9 +186,9 @@ export class UploadPoller {
     while (this.#waiters.size > 0) {
       const now = this.#options.clock.monotonic();
       const waiters = [...this.#waiters].sort((a, b) => a.dueAt - b.dueAt);
-      const late = waiters.filter((waiter) => waiter.deadline <= now);
+      const late = waiters.filter((waiter) => lateAt(waiter) <= now);
       const holdMs = this.#holdMs(waiters);
-      const due = waiters.filter((waiter) => waiter.deadline > now && this.#readAt(waiter, holdMs) <= now);
+      const due = waiters.filter((waiter) => lateAt(waiter) > now && this.#readAt(waiter, holdMs) <= now);
       for (const waiter of late) waiter.settle(timedOut(waiter));
       if (due.length > 0) await this.#readDue(due, waiters);
       else if (late.length === 0) await this.#sleepUntilNext(now, { waiters, holdMs });
@@ -204,7 +206,7 @@ export class UploadPoller {
   }
 
   #readAt(waiter: Waiter, holdMs: number): number {
-    // At the latest with time left for the read: what was never read is not known to be late.
+    // At the latest with time left for the read.
     const latest = Math.max(waiter.dueAt, waiter.deadline - lastReadMs);
     return this.#isListed(waiter) ? Math.min(waiter.dueAt + holdMs, latest) : waiter.dueAt;
   }
@@ -213,7 +215,7 @@ export class UploadPoller {
     now: number,
     { waiters, holdMs }: { readonly waiters: readonly Waiter[]; readonly holdMs: number },
   ): Promise<void> {
-    const times = waiters.map((waiter) => Math.min(this.#readAt(waiter, holdMs), waiter.deadline));
+    const times = waiters.map((waiter) => Math.min(this.#readAt(waiter, holdMs), lateAt(waiter)));
     const ms = Math.ceil(Math.min(...times) - now);
     this.#nudge = new AbortController();
     this.#options.emit({ type: "waiting", at: this.#options.clock.now(), reason: "upload", ms });
@@ -281,6 +283,7 @@ export class UploadPoller {
       return;
     }
     waiter.lastStatus = describeStatus(upload);
+    waiter.wasPending = true;
     waiter.onPending?.();
     this.#reschedule(waiter);
   }
@@ -315,6 +318,11 @@ export class UploadPoller {
     waiter.intervalMs = Math.min(waiter.intervalMs * 2, this.#options.profile.upload_poll_max);
     waiter.dueAt = this.#options.clock.monotonic() + waiter.intervalMs;
   }
+}
+
+/** When its wait ends. */
+function lateAt({ deadline, wasPending }: Waiter): number {
+  return wasPending ? deadline : Number.POSITIVE_INFINITY;
 }
 
 function describeStatus({ rawStatus }: UploadStatus): string {

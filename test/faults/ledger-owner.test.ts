@@ -1,9 +1,10 @@
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { draftsync } from "../support/cli.ts";
 import { listenLocally, unusedPort } from "../support/listen.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
-const { proxy, sandbox, folder, run, apply } = useWorkspace({
+const { proxy, sandbox, folder, options, run, apply } = useWorkspace({
   files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n", "a.glb": "content" },
 });
 
@@ -32,6 +33,31 @@ describe("ledger that was used with a wrong address", () => {
       url: () => startStranger(401, "application/vnd.api+json", '{"errors":[{"status":"401"}]}'),
     },
   ];
+  test.each(strangers)("is confirmed only for the right address, after $what", async ({ url }) => {
+    await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\nproduct_files: [{ file_id: 1 }]\n" });
+    await apply("--base-url", await url());
+    const unconfirmed = { ...options(), confirmsLedger: false };
+    expect((await draftsync(["apply", "--auto-approve"], unconfirmed)).code).toBe(5);
+    expect(sandbox.state().products).toEqual([]);
+    expect((await apply()).code).toBe(0);
+    expect(sandbox.state().products).toHaveLength(1);
+  });
+
+  test("is bound by an upload that the service returned", async () => {
+    await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ upload_id: u-1 }]\n" });
+    const attributes = { status: "success", file_id: 900 };
+    const data = { type: "upload", id: "u-1", attributes };
+    proxy.choose = ({ method, path }) => {
+      const headers = { "content-type": "application/vnd.api+json" };
+      if (method === "POST") return { type: "answer", status: 404, headers, body: '{"errors":[{}]}' };
+      const body = JSON.stringify({ data: path.includes("?") ? [data] : data });
+      return { type: "answer", status: 200, headers, body };
+    };
+    expect((await apply()).code).toBe(3);
+    proxy.choose = () => undefined;
+    expect(await boundTo()).toMatch(/^http:\/\/127/);
+  });
+
   test.each(strangers)("is not bound by $what, and works with the right address", async ({ url }) => {
     const wrong = await url();
     expect((await apply("--base-url", wrong)).code).not.toBe(0);

@@ -64,7 +64,8 @@ service: { base_url: ${proxy.url}, profile: { settle_delay: 1ms } }
   };
   const releaseLock = () =>
     withLedger(async (ledger) => ledger.releaseLock((await ledger.heldLock())?.id ?? "none"));
-  await withLedger((ledger) => ledger.confirm(systemClock.now()));
+  const owner = { origin: proxy.url, workspace: "studio-a" };
+  await withLedger((ledger) => ledger.bind(owner, systemClock.now()));
 
   await checkPage("docs/guides/recover-from-doubt.md", {
     ...options,

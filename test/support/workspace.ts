@@ -42,7 +42,7 @@ export interface Workspace {
   run(...args: string[]): Promise<Ended>;
   /** Applies without a question. */
   apply(...args: string[]): Promise<Ended>;
-  /** Confirms the new ledger, like `apply --new-ledger`. */
+  /** Binds and confirms the new ledger, like `apply --new-ledger`. */
   confirmLedger(): Promise<void>;
   /** Starts a command, which is killed after the test if it still runs. */
   start(args: readonly string[], env?: Env): Running;
@@ -125,7 +125,7 @@ export function useWorkspace(settings: Settings): Workspace {
     confirmLedger: async () => {
       const location = join(now().folder.path, ".draftsync/state.db");
       const ledger = await openLedger({ location, clock: systemClock });
-      await ledger.confirm(systemClock.now());
+      await ledger.bind({ origin: now().proxy.url, workspace: "w" }, systemClock.now());
       await ledger.close();
     },
     apply: (...args) => run("apply", "--auto-approve", ...args),

@@ -86,8 +86,10 @@ async function assertOwned(
 ): Promise<void> {
   const others = records.filter(({ owner }) => owner.origin !== origin || owner.workspace !== workspace);
   if (others.length === 0) return;
-  const { lineage } = await (await reader()).load();
-  const other = others.find((record) => record.lineage !== lineage || record.owner.workspace !== workspace);
+  const { lineage, serviceOrigin } = await (await reader()).load();
+  const isMoved = (record: RecoveryRecord) =>
+    serviceOrigin !== undefined && record.lineage === lineage && record.owner.workspace === workspace;
+  const other = others.find((record) => !isMoved(record));
   if (other === undefined) return;
   const { owner, operation } = other;
   throw new CliError(

@@ -143,11 +143,9 @@ export async function applyConsented(
   { reviewed, consent, limits, emit }: ConsentedPlan,
 ): Promise<EndedApply> {
   const { plan, confirms } = consent;
-  const confirm = async () => {
-    if (confirms) await (await workspace.ledger()).confirm(systemClock.now());
-  };
+  const confirmedAt = confirms ? systemClock.now() : undefined;
+  if (confirmedAt !== undefined) await (await workspace.ledger()).confirm(confirmedAt);
   if (isNothing(plan)) {
-    await confirm();
     const isLeft = waitingDrafts(plan).length > 0;
     const exit = plan.changes.length > 0 ? exitCode.inDoubt : isLeft ? exitCode.deferred : exitCode.done;
     const isBlind = readTooLittle(plan, { done: 0 });
@@ -166,9 +164,8 @@ export async function applyConsented(
     emit(event);
   };
   const service = await workspace.connect(watched);
-  await confirm();
   const left = limitsOf(limits, service.callCount());
-  const options = { plan, limits: left, service, emit: watched, command: "apply" };
+  const options = { plan, limits: left, service, emit: watched, command: "apply", confirmedAt };
   const result = await runPlan(workspace, options);
   const unreported = reviewed.changes.filter(({ address }) => !reported.has(address));
   const warnings = [...consent.warnings, ...maybePublishedWarnings(unreported, { maybePublished })];
@@ -183,6 +180,7 @@ export interface RunPlanOptions {
   readonly emit: EventSink;
   /** As it is typed, for the ledger's history. */
   readonly command: string;
+  readonly confirmedAt?: number | undefined;
 }
 
 /** Runs a plan until it is complete, interrupted, or at its limits. */

@@ -104,6 +104,7 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     }
     case "duplicated": {
       const { type: _, ...duplicate } = effect;
+      notePublication(records, duplicate);
       return addNew(records.duplicates, effect.name, duplicate);
     }
     case "duplicate_forgotten":
@@ -164,6 +165,18 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     case "settled":
       return false;
   }
+}
+
+/** A copy of a draft's product that is not recorded. */
+function notePublication(
+  { publications, maybePublished }: Records,
+  { from, sourceProductId, provenance }: RecordedDuplicate,
+): void {
+  if (from.by !== "draft") return;
+  const { draftId } = from;
+  const products = [...publications.values()].filter((each) => each.draftId === draftId);
+  if (products.some(({ productId }) => productId === sourceProductId)) return;
+  addNew(maybePublished, draftId, provenance.at);
 }
 
 interface Placing {

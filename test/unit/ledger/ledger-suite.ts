@@ -39,7 +39,9 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
 
     test("keeps and exports a confirmation without changing the serial", async () => {
       const { ledger, reopen } = await make();
-      await ledger.confirm(at);
+      await ledger.confirm(at - 1);
+      expect((await ledger.load()).isConfirmed).toBe(false);
+      await ledger.bind({ origin: "https://api.example.com", workspace: "w" }, at);
       await ledger.confirm(at + 1);
       expect(await (await reopen()).load()).toMatchObject({ isConfirmed: true, serial: 0 });
       expect(await ledger.export()).toMatchObject({ confirmed_at: at });
@@ -254,6 +256,18 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect((await ledger.load()).protectedDrafts).toEqual(new Set([7]));
       await ledger.record([protect(false), protect(false)]);
       expect((await ledger.load()).protectedDrafts).toEqual(new Set());
+    });
+
+    test("note that a draft may be published when a copy of a product of its is recorded, and not the product", async () => {
+      const { ledger } = await make();
+      const from = { by: "draft", draftId: 7 } as const;
+      const copy = recordedDuplicate("known", from);
+      const { sourceProductId: productId, provenance } = copy;
+      const published = { type: "published", draftId: 7, revision: 1, productId, provenance } as const;
+      await ledger.record([published, duplicated("known", from)]);
+      expect((await ledger.load()).maybePublished.size).toBe(0);
+      await ledger.record([{ ...duplicated("other", from), sourceProductId: productId + 1 }]);
+      expect((await ledger.load()).maybePublished).toEqual(new Map([[7, provenance.at]]));
     });
 
     test("remove a duplicate, which can then be recorded again", async () => {

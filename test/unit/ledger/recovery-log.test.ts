@@ -123,7 +123,7 @@ describe("recovery log", () => {
   test("is not pending while it is empty after a failed write", () => {
     const log = makeLog();
     mkdirSync(join(log.path, ".."));
-    writeFileSync(log.path, "");
+    writeFileSync(log.path, "\n");
     expect(log.pending()).toBeUndefined();
     expect(log.claim()).toEqual([]);
   });

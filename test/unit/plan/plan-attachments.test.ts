@@ -248,6 +248,15 @@ describe("attachments", () => {
       });
     });
 
+    test("keeps its recorded value when a file that another entry named takes the place of the recorded one", () => {
+      const other = recordedFile(1, 77, { attributes: { file_format: "glb", renderer: "arnold" } });
+      const recorded = recordedWith({ uploads: [endedUpload], attachments: [other, old] });
+      expect(planOf(desired("same"), recorded).changes).toMatchObject([
+        { action: "delete" },
+        { action: "update", after: { file_id: 77, file_format: "glb", renderer: "vray", is_native: true } },
+      ]);
+    });
+
     test("keeps its recorded value when the content is that of another entry, which is gone", () => {
       const other = recordedFile(1, 9, {
         address: "drafts/1/product_files/source:b.glb",

@@ -83,6 +83,16 @@ describe("uploads", () => {
     expect(detect({ type: "present", value: { uploads: [pending], missing: [] } }).confirmations).toEqual([]);
   });
 
+  test("have failed when the service does not know them any more, and draftsync registered them", () => {
+    const gone = { ...failure, code: "gone" };
+    const missing = ["u", "x"].map((uploadId) => ({ uploadId, failure: gone }));
+    expect(detect({ type: "present", value: { uploads: [], missing } })).toEqual({
+      drift: [],
+      confirmations: [{ type: "upload_ended", uploadId: "u", status: "failed" }],
+      unreadable: [{ address: "uploads/x", failure: gone }],
+    });
+  });
+
   test("are unreadable when the response names another object than the recorded one", () => {
     const upload = { uploadId: "u", status: "success", rawStatus: "success", fileId: 5 } as const;
     const uploads = [{ ...upload, uploadKey: "in/v" }];

@@ -237,6 +237,19 @@ describe("awaitUpload", () => {
     expect(await service.awaitUpload("u1", options)).toMatchObject({ outcome: "done" });
   });
 
+  it("reads once what an earlier run registered before the deadline", async () => {
+    const { service, server } = await startHarness(
+      (request) =>
+        request.path.includes("?")
+          ? answer(200, { data: [] })
+          : answer(200, { data: uploadResource("u1", "processing") }),
+      { profile: quick },
+    );
+    const waiting = service.awaitUpload("u1", { signal: noSignal(), registeredAt: 0 });
+    expect(await waiting).toMatchObject({ failure: { code: "upload-timeout" } });
+    expect(server.requests).toHaveLength(2);
+  });
+
   it("ends every wait immediately when the key is rejected", async () => {
     const { service, server } = await startHarness(() => answer(401), { profile: quick });
     const results = await Promise.all(
