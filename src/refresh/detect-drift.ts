@@ -324,22 +324,20 @@ function driftOfUploads(
   keys: ReadonlyMap<string, string>,
 ): Part {
   if (read.type === "absent") return {};
-  if (read.type === "unreadable") {
+  if (read.type === "unreadable")
     return { unreadable: uploadIds.map((id) => ({ address: `uploads/${id}`, failure: read.failure })) };
-  }
   const { missing, uploads } = read.value;
   const failureOf = (upload: UploadStatus) => otherObjectFailure(upload, keys.get(upload.uploadId));
   const isGone = ({ uploadId, failure }: { uploadId: string; failure: CallFailure }) =>
     failure.code === "gone" && keys.has(uploadId);
   const unread = [
     ...missing.filter((each) => !neverMade.has(each.failure.code) && !isGone(each)),
-    ...uploads.flatMap((upload) => {
-      const failure = failureOf(upload);
-      return failure === undefined ? [] : [{ uploadId: upload.uploadId, failure }];
-    }),
+    ...uploads.map((upload) => ({ uploadId: upload.uploadId, failure: failureOf(upload) })),
   ];
   return {
-    unreadable: unread.map(({ uploadId, failure }) => ({ address: `uploads/${uploadId}`, failure })),
+    unreadable: unread.flatMap(({ uploadId, failure }) =>
+      failure === undefined ? [] : [{ address: `uploads/${uploadId}`, failure }],
+    ),
     confirmations: [
       ...missing.filter(isGone).map(({ uploadId }) => ({ uploadId, status: "failed" }) as const),
       ...uploads.filter((upload) => uploadIds.includes(upload.uploadId) && failureOf(upload) === undefined),
