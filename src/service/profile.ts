@@ -85,7 +85,9 @@ export const serviceProfileSchema = z.strictObject({
     ),
   upload_deadline: positiveDurationSchema
     .prefault("30m")
-    .describe("How long to wait for the service to process an upload"),
+    .describe(
+      "How long the service may take to process an upload, from its registration. Each run reads it at least once",
+    ),
   upload_poll_min: positiveDurationSchema
     .prefault("500ms")
     .describe("First interval between two reads of an upload"),
