@@ -312,7 +312,7 @@ function assertSameOwner(recorded: RecordedOwner, owner: LedgerOwner, location: 
     "ledger-owner-mismatch",
     `The ledger ${location} belongs to workspace ${workspace} at ${serviceOrigin}, not to ${owner.workspace} at ${owner.origin}.`,
     {
-      hint: "Correct the address or the workspace in the config. If the service has moved to a new address: `draftsync state rebind`.",
+      hint: "Correct the address or the workspace in the config, or set `state` to another ledger. Only if the service of this ledger has moved: `draftsync state rebind`.",
     },
   );
 }

@@ -21,7 +21,7 @@ export function assertOwner(recorded: RecordedOwner, owner: LedgerOwner): void {
       code: "ledger-owner-mismatch",
       hint:
         workspace === owner.workspace
-          ? "Correct the address (`base_url`). Only if this service has moved to it: `draftsync state rebind`."
+          ? "Correct the address (`base_url`), or set `state` to another ledger. Only if the service of this ledger has moved: `draftsync state rebind`."
           : "Name the workspace of this ledger in the config, or set `state` to another ledger.",
     },
   );

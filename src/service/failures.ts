@@ -96,7 +96,7 @@ const sentences = {
   accepted: { what: "the service accepted the call and has not completed it yet" },
   "upload-timeout": {
     what: "the service has not processed the upload in time",
-    hint: "Run the command again: it reads the upload once more. Or raise service.profile.upload_deadline.",
+    hint: "Run the command again later: it reads the upload once more. If it never ends: `draftsync state rm uploads/PATH` has the file uploaded again.",
   },
   // Refused, or in conflict with what is at the service.
   conflict: { what: "the service reports a conflict" },

@@ -170,6 +170,10 @@ async function run(name: string, event: keyof typeof events, { after, inputs }: 
     CI_PIPELINE_ID: "900",
     CI_COMMIT_SHA: "c0ffee",
     CI_PIPELINE_URL: "https://gitlab.example.com/pipelines/900",
+    // Of `git fetch`.
+    GIT_CONFIG_COUNT: "1",
+    GIT_CONFIG_KEY_0: `url.${example.path}.insteadOf`,
+    GIT_CONFIG_VALUE_0: "git@gitlab.example.com:lantern-hill/drafts.git",
   };
   const script = `${job.before_script}\n${job.script}`;
   const ended = await runProgram("bash", ["--norc", "-eo", "pipefail", "-c", script], { cwd, env });
@@ -329,6 +333,13 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
     expect(example.arrivals).toEqual([]);
   });
 
+  test("applies no plan of a branch that lacked an earlier merge", async () => {
+    merge("{}");
+    answers["GET /repository/merge_base"] = { id: "01d" };
+    const { code, stderr } = await run("find", "merge");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("its plan would undo that")]);
+  });
+
   test("reconciles on a schedule what the policy allows", async () => {
     expect((await run("reconcile", "schedule")).code).toBe(0);
     expect(attached()).toBe(3);
@@ -349,9 +360,11 @@ function merge(plan: string, pipelines: object[] = [{ id: 32, status: "success",
   Object.assign(answers, {
     "GET /repository/commits/c0ffee/merge_requests": [
       { iid: 9, state: "closed" },
-      { iid: 12, state: "merged" },
+      { iid: 12, state: "merged", sha: "5ea", merge_commit_sha: "c0ffee" },
     ],
-    "GET /merge_requests/12": { iid: 12, state: "merged", merge_commit_sha: "c0ffee" },
+    "GET /merge_requests/12": { iid: 12, state: "merged", sha: "5ea", merge_commit_sha: "c0ffee" },
+    "GET /repository/commits/c0ffee": { parent_ids: ["ba5e", "5ea"] },
+    "GET /repository/merge_base": { id: "ba5e" },
     "GET /pipelines": [],
     "GET /merge_requests/12/pipelines": pipelines,
     "GET /pipelines/32/jobs": [
