@@ -1,5 +1,6 @@
 import type { RunLimit } from "../model/event.ts";
 import type { CallBudget, Clock } from "../model/ports.ts";
+import { longestTimerMs } from "../model/wait.ts";
 
 /** A point in time by one of the clocks: the end of a duration by `monotonic`, which is never set, any other one by `now`. */
 export interface Deadline {
@@ -43,9 +44,6 @@ export interface OperationBudget extends CallBudget {
    */
   settles(): boolean;
 }
-
-/** The longest timer that Node has, milliseconds. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /**
  * Decides whether an operation may still start. It is asked when the operation's first call is next in line, so a run stops
@@ -165,7 +163,7 @@ export class RunBudget implements CallBudget {
     if (this.#isTimeUp()) this.#timeUp.abort();
     else {
       const leftMs = msUntil(until, this.#options.clock);
-      this.#timer = setTimeout(() => this.#watch(until), Math.min(leftMs, maxTimerMs)).unref();
+      this.#timer = setTimeout(() => this.#watch(until), Math.min(leftMs, longestTimerMs)).unref();
     }
   }
 }

@@ -1,5 +1,8 @@
+/** The longest delay of a timer, milliseconds (24.8 days): a longer one ends at once. */
+export const longestTimerMs = 2 ** 31 - 1;
+
 /**
- * True after `ms` milliseconds; false as soon as one of the signals is aborted. However many wait for one signal, it has
+ * True after `ms` milliseconds, at most {@link longestTimerMs}; false as soon as one of the signals is aborted. However many wait for one signal, it has
  * one listener.
  */
 export function wait(ms: number, ...signals: readonly AbortSignal[]): Promise<boolean> {
@@ -10,7 +13,7 @@ export function wait(ms: number, ...signals: readonly AbortSignal[]): Promise<bo
       for (const leave of leaves) leave();
       resolve(waited);
     };
-    const timer = setTimeout(end, ms, true);
+    const timer = setTimeout(end, Math.min(ms, longestTimerMs), true);
     const leaves = signals.map((signal) => onAbort(signal, () => end(false)));
   });
 }

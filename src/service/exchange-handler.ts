@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import { systemCodeOf } from "../model/errors.ts";
+import { longestTimerMs } from "../model/wait.ts";
 import type { HeaderLookup } from "./rate-hints.ts";
 
 /** A complete answer. The body is as it came, content coding included. */
@@ -67,7 +68,8 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#mayStart = mayStart;
     // Node reads sockets between its timers and its immediates: after a standstill of this process, an answer that is
     // there already comes first.
-    this.#deadline = setTimeout(() => setImmediate(() => this.#onDeadline()), timeoutMs);
+    const ms = Math.min(timeoutMs, longestTimerMs);
+    this.#deadline = setTimeout(() => setImmediate(() => this.#onDeadline()), ms);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

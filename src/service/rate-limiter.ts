@@ -1,6 +1,6 @@
 import type { Clock } from "../model/ports.ts";
 import type { RateBound } from "../model/rate.ts";
-import { onAbort } from "../model/wait.ts";
+import { longestTimerMs, onAbort } from "../model/wait.ts";
 import { RateWindow } from "./rate-window.ts";
 import { type Reservation, Reservations, type ReservationsOptions, type Reserving } from "./reservations.ts";
 import type { Pause, SlowStart } from "./slow-start.ts";
@@ -52,9 +52,6 @@ const pauseSlackMs = 100;
 
 /** Bounds the service may announce: enough for a second, a minute, an hour and a day. */
 const maxPolicies = 4;
-
-/** `setTimeout` fires at once beyond this. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** A window of the service's own: its limit may change with every answer, so it is passed as a capacity. */
 interface Policy {
@@ -199,7 +196,7 @@ export class RateLimiter {
 
   #pumpIn(ms: number | undefined): void {
     if (ms === undefined) return;
-    this.#timer = setTimeout(() => this.#pump(), Math.min(maxTimerMs, Math.floor(ms) + 1));
+    this.#timer = setTimeout(() => this.#pump(), Math.min(longestTimerMs, Math.floor(ms) + 1));
   }
 
   /** What the next call has to wait for; for nothing when it may be sent now. */

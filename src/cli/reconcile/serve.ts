@@ -223,9 +223,6 @@ function showError({ terminal }: Cli, news: ChangeFilter, error: unknown): void 
   if (news.isNew("error", entries.map(({ text }) => text).join(""))) entries.forEach(terminal.log);
 }
 
-/** The longest wait that a timer takes, milliseconds. */
-const maxTimerMs = 2 ** 31 - 1;
-
 /** Runs that SIGHUP requests. */
 interface Hangups {
   /** Whether one arrived since the last call. */
@@ -254,7 +251,7 @@ function listenForHangups(): Hangups {
       if (came) return;
       const woken = new AbortController();
       wake = () => woken.abort();
-      await wait(Math.min(ms, maxTimerMs), signal, woken.signal);
+      await wait(ms, signal, woken.signal);
     },
     stop: () => void process.off("SIGHUP", onSignal),
   };

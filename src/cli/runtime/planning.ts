@@ -8,6 +8,7 @@ import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
+import { longestTimerMs } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
@@ -181,5 +182,5 @@ function limitPolicy(policy: RefreshPolicy, { maxCalls }: RunLimits): RefreshPol
 function timeUp({ until }: RunLimits): readonly AbortSignal[] {
   if (until === undefined) return [];
   const halfMs = Math.max(0, msUntil(until, systemClock) / 2);
-  return [AbortSignal.timeout(Math.min(Math.round(halfMs), 2 ** 31 - 1))];
+  return [AbortSignal.timeout(Math.min(Math.round(halfMs), longestTimerMs))];
 }

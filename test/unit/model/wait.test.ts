@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { wait } from "../../../src/model/wait.ts";
 
 describe("wait", () => {
@@ -21,6 +21,15 @@ describe("wait", () => {
       expect(signals.map((signal) => getEventListeners(signal, "abort").length)).toEqual([0, 0]);
     },
   );
+
+  test("does not end at once when it is longer than a timer", async () => {
+    vi.useFakeTimers();
+    const ended: boolean[] = [];
+    void wait(2 ** 40).then((waited) => ended.push(waited));
+    await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    expect(ended).toEqual([]);
+  });
 
   test("returns false immediately for an aborted signal", async () => {
     expect(await wait(2 ** 30, new AbortController().signal, AbortSignal.abort())).toBe(false);
