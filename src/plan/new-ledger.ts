@@ -71,7 +71,7 @@ export function describeMaybePublished(draftId: number): Diagnostic {
   return {
     severity: "warning",
     code: "maybe-published",
-    message: `${address} is left out: files of draft ${draftId} were attached by calls that this ledger does not have as done, so it may be published as well`,
+    message: `${address} is left out: draft ${draftId} was used by calls that this ledger does not have as done, so it may be published as well`,
     hint: `If it is published: draftsync resolve ${address} --product-id ID. If it is not: draftsync resolve ${address} --not-done`,
     address,
   };
