@@ -100,9 +100,7 @@ async function store(
   });
   if (put.outcome !== "done") return withoutDoubt(put);
   const { uploadKey } = put.value;
-  // The service has accepted the call for the credentials.
-  await context.bind();
-  await context.ledger.record([{ type: "object_stored", uploadKey, ...file, at: context.clock.now() }]);
+  await recordAnswer(context, [{ type: "object_stored", uploadKey, ...file, at: context.clock.now() }]);
   return uploadKey;
 }
 
@@ -136,6 +134,15 @@ function refusesObject({ outcome, failure }: Exclude<CallResult<unknown>, { outc
   return outcome === "rejected" && failure.stops === "operation" && failure.code !== "rate-limited";
 }
 
+/** Binds the ledger first: a different service may have an upload with the same id. */
+async function recordAnswer(
+  { bind, ledger }: Pick<ApplyContext, "bind" | "ledger">,
+  effects: readonly LedgerEffect[],
+): Promise<void> {
+  await bind();
+  await ledger.record(effects);
+}
+
 interface AwaitedUpload {
   readonly uploadId: string;
   /** A run registered it, so once the service does not know it any more, the next run registers it again. */
@@ -157,10 +164,8 @@ async function awaitUpload(context: ApplyContext, upload: AwaitedUpload): Promis
   if (awaited.outcome === "done") {
     const failure = otherObjectFailure(awaited.value, (await context.holders()).uploads.get(uploadId));
     if (failure !== undefined) return registerAgain(failure);
-    await context.bind();
-    await context.ledger.record(
-      isOurs ? uploadEndEffects(awaited.value) : foundEffects(context, awaited.value),
-    );
+    const effects = isOurs ? uploadEndEffects(awaited.value) : foundEffects(context, awaited.value);
+    await recordAnswer(context, effects);
     return ended(awaited.value);
   }
   const end = withoutDoubt(awaited);
@@ -189,10 +194,8 @@ async function waitIdly(
   const result = await awaited;
   await idle;
   // Its deadline counts from the first run that has seen it.
-  if (seenAt !== undefined && registeredAt === undefined && !isOurs && result.outcome !== "done") {
-    await context.bind();
-    await context.ledger.record([{ type: "upload_found", uploadId, status: "pending", at: seenAt }]);
-  }
+  if (seenAt !== undefined && registeredAt === undefined && !isOurs && result.outcome !== "done")
+    await recordAnswer(context, [{ type: "upload_found", uploadId, status: "pending", at: seenAt }]);
   return result;
 }
 

@@ -86,11 +86,11 @@ export class RecoveryLog {
     this.#owner = { origin, workspace };
   }
 
-  /** A file with records that were not replayed, and whether it is of another ledger. */
-  pending(): { readonly path: string; readonly isOfAnother: boolean } | undefined {
+  /** A file with records that were not replayed, and whether it belongs to a different ledger. */
+  pending(): { readonly path: string; readonly isForeign: boolean } | undefined {
     const own = [this.path, this.#replaying].find((path) => textOf(path).trim() !== "");
     const path = own ?? this.#logsOfOthers()[0]?.path;
-    return path === undefined ? undefined : { path, isOfAnother: own === undefined };
+    return path === undefined ? undefined : { path, isForeign: own === undefined };
   }
 
   /** All records. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */

@@ -2,7 +2,7 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerOwner } from "../model/ports.ts";
 import { belongsTo, type RecordedOwner } from "../model/recorded.ts";
 
-/** A ledger of another owner, or a saved plan that cannot be used: unreadable, altered, of another version, or stale. */
+/** A ledger with a different owner, or a saved plan that cannot be used: unreadable, altered, from a different version, or stale. */
 export class PlanError extends DraftsyncError {
   override readonly name = "PlanError";
 }

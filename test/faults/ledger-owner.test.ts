@@ -96,7 +96,7 @@ describe("state rebind", () => {
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("already") });
   });
 
-  test("refuses an unbound ledger, a ledger of another workspace, and the sandbox", async () => {
+  test("refuses an unbound ledger, the ledger of a different workspace, and the sandbox", async () => {
     await apply("--base-url", `http://127.0.0.1:${await unusedPort()}`);
     const unbound = await run("state", "rebind", "--auto-approve");
     expect(unbound).toMatchObject({ code: 1, stderr: expect.stringContaining("[not-rebindable]") });

@@ -106,7 +106,7 @@ describe("webhook", () => {
     expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
   });
 
-  test("is not notified through the ledger of another workspace, whose history stays unchanged", async () => {
+  test("is not notified through the ledger of a different workspace, whose history stays unchanged", async () => {
     await reconcile();
     const { "draftsync.yaml": own } = config();
     await folder.write({ "draftsync.yaml": own.replace("workspace: w\n", "workspace: other\n") });

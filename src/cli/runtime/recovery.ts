@@ -42,7 +42,7 @@ export function refuseWhileRecoveryPending(config: Config): void {
   if (pending === undefined) return;
   throw new CliError(`${pending.text}; nothing was changed`, {
     code: "recovery-pending",
-    hint: `Run \`draftsync state recover\`: it replays the outcomes and removes the log.${pending.isOfAnother ? ofAnotherHint : ""}`,
+    hint: `Run \`draftsync state recover\`: it replays the outcomes and removes the log.${pending.isForeign ? foreignHint : ""}`,
   });
 }
 
@@ -54,14 +54,12 @@ export function warnWhileRecoveryPending({ terminal }: Cli, config: Config): voi
   terminal.log({ level: "warning", text, code: "recovery-pending" });
 }
 
-const ofAnotherHint =
-  " It is of another ledger of this workspace: if that one is still in use, run the command with its --state.";
+const foreignHint =
+  " It belongs to a different ledger of this workspace: if that one is still in use, run the command with its --state.";
 
-function describePending(
-  config: Config,
-): { readonly text: string; readonly isOfAnother: boolean } | undefined {
+function describePending(config: Config): { readonly text: string; readonly isForeign: boolean } | undefined {
   const pending = new RecoveryLog(config).pending();
   if (pending === undefined) return undefined;
-  const { path, isOfAnother } = pending;
-  return { text: `outcomes of an earlier run have not been replayed: ${path}`, isOfAnother };
+  const { path, isForeign } = pending;
+  return { text: `outcomes of an earlier run have not been replayed: ${path}`, isForeign };
 }

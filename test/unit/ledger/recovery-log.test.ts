@@ -48,7 +48,7 @@ describe("recovery log", () => {
     const records = [makeRecord(undefined, { productId: 70 }), makeRecord(undefined, { result: failed })];
     for (const record of records) log.append(record);
     expect(log.path).toMatch(/\.draftsync\/state\.db\.recovery\.ndjson$/);
-    expect(log.pending()).toEqual({ path: log.path, isOfAnother: false });
+    expect(log.pending()).toEqual({ path: log.path, isForeign: false });
     expect(log.read()).toEqual(records);
     expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
     expect(statSync(log.path).mode & 0o777).toBe(0o600);
@@ -97,7 +97,7 @@ describe("recovery log", () => {
     const [claimed, late] = [makeRecord(), makeRecord()];
     log.append(claimed);
     log.claim();
-    expect(log.pending()).toMatchObject({ isOfAnother: false });
+    expect(log.pending()).toMatchObject({ isForeign: false });
     expect(log.read()).toEqual([claimed]);
     log.append(late);
     expect(log.claim()).toEqual([late, claimed]);
@@ -113,7 +113,7 @@ describe("recovery log", () => {
     const restored = makeLog("postgres://db.example.com/drafts", undefined, root);
     const other = `${root}/.draftsync/other.recovery.ndjson`;
     writeFileSync(other, readFileSync(lost.path, "utf8").replace('"workspace":"w"', '"workspace":"other"'));
-    expect(restored.pending()).toEqual({ path: `${lost.path}.replaying`, isOfAnother: true });
+    expect(restored.pending()).toEqual({ path: `${lost.path}.replaying`, isForeign: true });
     expect(restored.read()).toEqual([first, second]);
     expect(restored.claim()).toEqual([first, second]);
     restored.settle([]);

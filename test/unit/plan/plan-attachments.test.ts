@@ -257,7 +257,7 @@ describe("attachments", () => {
       ]);
     });
 
-    test("keeps its recorded value when the content is that of another entry, which is gone", () => {
+    test("keeps its recorded value when the content becomes that of a removed entry", () => {
       const other = recordedFile(1, 9, {
         address: "drafts/1/product_files/source:b.glb",
         sha256: "new",
