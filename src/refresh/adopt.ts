@@ -20,7 +20,8 @@ export interface AdoptInput {
 /**
  * Ledger effects of an import: each resource the service has is recorded as imported, with the attributes that the
  * service returned, and a doubtful attachment of it is settled. Resources that were not found have no effect. A file that this
- * ledger did not attach is evidence that its draft was in use before, and may be published already. Pure.
+ * ledger did not attach is evidence that its draft was in use before, and may be published already, unless the ledger has the
+ * revision that the manifest asks for. Pure.
  */
 export function adoptionEffects({ observations, desired, recorded }: AdoptInput): readonly LedgerEffect[] {
   const attachments = attachmentsByAddress(desired);
@@ -38,15 +39,23 @@ export function adoptionEffects({ observations, desired, recorded }: AdoptInput)
     }
   };
   const effects = observations.flatMap(effectsOf);
-  return [...effects, ...maybePublished(effects, { recorded, files })];
+  return [...effects, ...maybePublished(effects, { desired, recorded, files })];
+}
+
+interface PublicationInput extends Omit<AdoptInput, "observations"> {
+  readonly files: FileIndex;
 }
 
 function maybePublished(
   effects: readonly LedgerEffect[],
-  { recorded, files }: { readonly recorded: Recorded; readonly files: FileIndex },
+  { desired, recorded, files }: PublicationInput,
 ): readonly LedgerEffect[] {
-  const known = publicationsInForce(recorded);
   const published = new Set(effects.flatMap((each) => (each.type === "published" ? [each.draftId] : [])));
+  const inForce = publicationsInForce(recorded);
+  // An older revision may be that of a restored backup.
+  for (const { draftId, publish } of desired.drafts) {
+    if (publish !== undefined && publish.revision === inForce.get(draftId)?.revision) published.add(draftId);
+  }
   const found = new Map<number, LedgerEffect>();
   for (const effect of effects) {
     if (effect.type !== "attached") continue;
@@ -54,7 +63,7 @@ function maybePublished(
     const resource = fileResource(effect.attachment);
     const isOurs =
       files.records.has(resource) || (files.doubts.get(resource) ?? []).some(({ kind }) => kind === "attach");
-    if (!isOurs && !known.has(draftId) && !published.has(draftId))
+    if (!isOurs && !published.has(draftId))
       found.set(draftId, { type: "maybe_published", draftId, at: provenance.at });
   }
   return [...found.values()];

@@ -168,6 +168,21 @@ test("a file attached before the ledger existed excludes the publish of its draf
   expect(products()).toHaveLength(1);
 });
 
+test("a file that import finds after a restored backup excludes the publish of a later revision", async () => {
+  await apply("--new-ledger");
+  const backup = (await run("state", "export")).stdout;
+  const later = "draft: 1\nproduct_files: [{ file_id: 11 }, { file_id: 12 }]\npublish: { revision: 2 }\n";
+  await folder.write({ "manifests/a.yaml": later, "backup.json": backup });
+  expect(await apply()).toMatchObject({ code: 0 });
+  const published = products().length;
+
+  await removeLedger();
+  await run("state", "import", "backup.json");
+  expect(await run("import", "--all")).toMatchObject({ code: 0 });
+  expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[maybe-published]") });
+  expect(products()).toHaveLength(published);
+});
+
 test("reconcile reports a new ledger in its status", async () => {
   expect(await run("reconcile")).toMatchObject({ code: 0, stdout: expect.stringContaining("policy") });
   await folder.write(config(unattended));
