@@ -57,8 +57,15 @@ export function guardedFs(
   };
   const realpath = (path: string, done: RealpathCallback) =>
     nodeFs.realpath(path, (error, resolved) => {
-      if (error === null && !links.has(resolved)) links.set(resolved, path);
-      done(null, error === null ? resolved : path);
+      if (error !== null) {
+        done(null, path);
+        return;
+      }
+      if (!links.has(resolved)) links.set(resolved, path);
+      // The search takes a path that begins like that of a link above for a cycle: `a-shared` in `a`.
+      nodeFs.stat(resolved, (_error, stats) =>
+        done(null, stats?.isDirectory() ? `${resolved}${sep}` : resolved),
+      );
     });
   const stat = (path: string, done: StatCallback) =>
     nodeFs.stat(path, (error, stats) => (error === null ? done(null, stats) : nodeFs.lstat(path, done)));

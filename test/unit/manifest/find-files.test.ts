@@ -157,6 +157,15 @@ test("follows links within the workspace, and finds each file once, by its own n
   });
 });
 
+test("follows a link in a linked folder to a folder whose name begins alike", async () => {
+  const root = workspace({ "m/a.yaml": "", "t/v1/b.yaml": "", "t/v10/c.yaml": "", "t/v1-old/d.yaml": "" });
+  symlinkSync("../t/v1", join(root, "m/v"));
+  symlinkSync("../v10", join(root, "t/v1/ten"));
+  symlinkSync("../v1-old", join(root, "t/v1/old"));
+  const { files, diagnostics } = await findFiles(root, ["m/**/*.yaml"]);
+  expect([files, diagnostics]).toEqual([["m/a.yaml", "m/v/b.yaml", "m/v/old/d.yaml", "m/v/ten/c.yaml"], []]);
+});
+
 test("rejects links out of the workspace and does not follow them", async () => {
   const outside = workspace({ "deep/x.yaml": "draft: 1\n" });
   const root = workspace({ "m/a.yaml": "" });
