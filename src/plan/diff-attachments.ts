@@ -182,17 +182,18 @@ function formerRemoval(former: RecordedAttachment, address: string, index: Recor
 function compare(
   address: string,
   attachment: DesiredAttachment,
-  { record: known, former }: Found,
+  { record: known, former, taken }: Found,
   index: RecordedIndex,
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
   if (known === undefined) {
-    const after = desiredState(attachment, index);
-    const attributes = changedAttributes(kind, {}, attachment.attributes);
+    const made = taken === undefined ? attachment : withCarried(attachment, taken, index);
+    const after = desiredState(made, index);
+    const attributes = changedAttributes(kind, {}, made.attributes);
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
   const isReplaced = isOtherContent(attachment, known, index);
-  const replaced = isReplaced ? known : former;
+  const replaced = isReplaced ? known : (former ?? taken);
   const desired = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;

@@ -37,6 +37,8 @@ export interface Found {
   readonly record?: RecordedAttachment | undefined;
   /** What has the address, and no entry names any more: `record` takes its place. */
   readonly former?: RecordedAttachment;
+  /** What has the address, and another entry takes: its values are this entry's all the same. */
+  readonly taken?: RecordedAttachment;
 }
 
 /**
@@ -53,7 +55,7 @@ export function findRecorded(
     return { record: own };
   const elsewhere = findElsewhere(attachment, own, search);
   if (own === undefined || !isOtherContent(attachment, own, index)) return { record: elsewhere };
-  if (named().has(own)) return { record: elsewhere };
+  if (named().has(own)) return { record: elsewhere, taken: own };
   return elsewhere === undefined ? { record: own } : { record: elsewhere, former: own };
 }
 

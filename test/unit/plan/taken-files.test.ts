@@ -42,7 +42,7 @@ const byUploadKey = wanted(1, "product_files", { by: "upload_key", uploadKey: "i
 const changed = wantedSource(1, "a.glb", "new");
 const desired = (...attachments: DesiredAttachment[]) =>
   desiredWith({ drafts: [draftWith(1, { attachments })] });
-const created = `create not_recorded ${source}`;
+const created = `create not_recorded ${source} [renderer]`;
 
 describe("the old file of a changed source that another entry names", () => {
   const namedBy: [string, DesiredAttachment, string][] = [
@@ -59,10 +59,10 @@ describe("the old file of a changed source that another entry names", () => {
     expect(changes.find(({ action }) => action === "create")).toMatchObject({ address: source });
   });
 
-  test("keeps its values, of which the new content gets none", () => {
-    const [, create] = planOf(desired(changed, wantedFile(1, 10)), holding()).changes;
-    expect(create).toMatchObject({ action: "create", attributes: [] });
-    expect(create?.after).not.toHaveProperty("renderer");
+  test("keeps its values, and the new content gets those that are not managed, too", () => {
+    const [adopt, create] = planOf(desired(changed, wantedFile(1, 10)), holding()).changes;
+    expect(adopt).toMatchObject({ action: "adopt", attributes: [] });
+    expect(create).toMatchObject({ action: "create", attributes: ["renderer"], after: { renderer: "vray" } });
   });
 
   test("stays attached when only the changed source is targeted", () => {
@@ -124,5 +124,22 @@ test("takes over the files of three sources that exchange their contents", () =>
     ["adopt", 11],
     ["adopt", 12],
     ["adopt", 10],
+  ]);
+});
+
+test("files that change places leave each entry its values that are not managed any more", () => {
+  const other = recordedFile(1, 11, {
+    address: `${list}/source:b.glb`,
+    sha256: "new",
+    attributes: { renderer: "cycles" },
+  });
+  const recorded = recordedWith({
+    attachments: [old, other],
+    uploads: [upload("a.glb", "new", 11), upload("b.glb", "old", 10)],
+  });
+  const { changes } = planOf(desired(changed, wantedSource(1, "b.glb", "old")), recorded);
+  expect(changes).toMatchObject([
+    { action: "update", address: source, after: { file_id: 11, renderer: "vray" } },
+    { action: "update", address: `${list}/source:b.glb`, after: { file_id: 10, renderer: "cycles" } },
   ]);
 });
