@@ -205,6 +205,18 @@ test("a workspace whose next change exceeds --max-calls is stalled and not ready
   expect(sandbox.state().attachments).toEqual([]);
 });
 
+test("a workspace in which only checks succeed is stalled", async () => {
+  const more = "refresh: { attachments: probe }\nreconcile: { allow: [create, update, publish] }\n";
+  await folder.write({ ...config(more), ...manifest(2, "publish: true\n") });
+  await run("apply", "--auto-approve", "--new-ledger");
+  await folder.write(manifest(2, "publish: { revision: 2 }\n"));
+  proxy.choose = ({ path }) =>
+    path.endsWith("product_files/1") ? { type: "answer", status: 500, body: "" } : undefined;
+  const service = serve();
+  expect(await service.line(1)).toContain(" stalled: ");
+  expect((await service.ask("/readyz")).status).toBe(503);
+});
+
 test("every JSON log line has the workspace, and every line of a run has its run id and address", async () => {
   const { code, stderr } = await run("reconcile", "--log-format", "json", "--verbose");
   expect(code).toBe(0);

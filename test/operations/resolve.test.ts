@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { holdAnswers } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
-const { sandbox, proxy, folder, run, apply, holdApply } = useWorkspace({
+const { sandbox, proxy, folder, run, start, apply, holdApply } = useWorkspace({
   files: {
     "manifests/a.yaml": "draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: 5 }]\n",
   },
@@ -185,6 +186,24 @@ describe("resolve", () => {
     expect(stdout).toContain("? product");
     expect(stdout).toContain("draftsync resolve drafts/1/product --product-id ID | --not-done");
     expect(stdout).toContain("draftsync resolve duplicates/copy --product-id ID | --not-done");
+  });
+
+  test("the plan names a process that holds the lock and has no call in flight", async () => {
+    const { held, answer } = holdAnswers();
+    proxy.choose = ({ path }) => (path.startsWith("/api/uploads/") ? held : undefined);
+    await folder.write({
+      "a.bin": "a",
+      "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../a.bin }]\n",
+    });
+    const before = proxy.seen.length;
+    const holder = start(["apply", "--auto-approve", "--new-ledger"]);
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBeGreaterThan(before);
+    expect((await run("plan")).stdout).toMatch(
+      / is running: its changes may be missing here +\[run-under-way\]/,
+    );
+    proxy.choose = () => undefined;
+    answer();
+    expect(await holder.ended).toMatchObject({ code: 0 });
   });
 
   test("refuses a call in flight, and the plan names the process that sent it", async () => {

@@ -28,6 +28,23 @@ test("a draft larger than --max-calls continues in the next run and is published
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
 
+test("a refresh leaves half of the calls that the rate allows until --until to the changes", async () => {
+  await folder.write({ "manifests/a.yaml": draft(1, 12) });
+  await apply();
+  // An imported ledger knows of no earlier calls.
+  await folder.write({ "ledger.json": (await run("state", "export")).stdout });
+  await folder.remove(".draftsync");
+  await run("state", "import", "ledger.json");
+  await folder.write({ ...config("refresh: { attachments: probe }\n"), "manifests/b.yaml": draft(2, 1) });
+  const env = { DRAFTSYNC_RATE: "10/1h" };
+  const { code } = await start(["apply", "--auto-approve", "--until", "20s"], env).ended;
+  expect([code, calls().slice(12).length, calls().at(-1)]).toEqual([
+    0,
+    6,
+    "POST /api/drafts/2/product_files",
+  ]);
+});
+
 test("every deferred change has an event and is counted in the totals", async () => {
   const { code, stdout } = await apply("--max-calls", "4", "--json");
   const events = parseEvents(stdout);

@@ -27,7 +27,9 @@ export class ReconcileTally {
       this.#refreshCalls = event.calls;
     }
     if (event.type === "run_started") this.runId = event.run_id;
-    if (event.type === "call_finished") this.progressed ||= event.outcome === "done" && isWriting(event);
+    // A refresh before the run also sends PATCH: probes.
+    if (event.type === "call_finished" && this.runId !== undefined)
+      this.progressed ||= event.outcome === "done" && isWriting(event);
     if (event.type !== "change_finished") return;
     const { action, outcome } = event;
     this.anyDone ||= outcome === "done";

@@ -7,6 +7,7 @@ import { holderMayWrite } from "../../model/lock.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
+import type { RateBound } from "../../model/rate.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { longestTimerMs } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
@@ -126,13 +127,14 @@ function nothingDeclared({ drafts, duplicates }: Desired): readonly Diagnostic[]
   return [{ severity: "warning", code: "nothing-declared", message, hint }];
 }
 
-/** Warns when a different process has calls in flight: they have no outcome yet, like those of a crash. */
+/** Warns when a different process may be changing what the plan is made from. Its calls in flight look like those of a crash. */
 async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise<readonly Diagnostic[]> {
-  if (inDoubt.every(({ finishedAt }) => finishedAt !== undefined)) return [];
   const lock = await (await workspace.reader()).heldLock();
   if (lock === undefined || !holderMayWrite(lock)) return [];
-  const message = `${describeHolder(lock)} is running: calls that it has sent are shown as in doubt`;
-  const hint = "Plan again when it has ended, and resolve nothing before.";
+  const isSending = inDoubt.some(({ finishedAt }) => finishedAt === undefined);
+  const what = isSending ? "calls that it has sent are shown as in doubt" : "its changes may be missing here";
+  const message = `${describeHolder(lock)} is running: ${what}`;
+  const hint = `Plan again when it has ended${isSending ? ", and resolve nothing before" : ""}.`;
   return [{ severity: "warning", code: "run-under-way", message, hint }];
 }
 
@@ -150,17 +152,19 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   const { mode, targets, desired, recorded, emit, limits = {} } = request;
   const { observe } = await import("../../refresh/observe.ts");
   const attachments = request.attachments ?? config.refresh.attachments;
+  const halfUsed = new AbortController();
+  const watched = watchQuota(emit, config.service.profile.max_wait, halfUsed);
   const { observed, stopped } = await observe({
     desired,
     recorded,
-    policy: limitPolicy({ ...config.refresh, attachments, mode, targets }, limits),
-    reader: await connect(emit),
+    policy: limitPolicy({ ...config.refresh, attachments, mode, targets }, limits, config.service.rate),
+    reader: await connect(watched),
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: config.service.profile.settle_delay,
     concurrency: config.service.concurrency,
     clock: systemClock,
     emit,
-    signal: AbortSignal.any([cli.signal, ...timeUp(limits)]),
+    signal: AbortSignal.any([cli.signal, halfUsed.signal, ...timeUp(limits)]),
   });
   if (cli.signal.aborted) throw interruptedWhile("checking the service");
   if (stopped === undefined) return observed;
@@ -171,12 +175,30 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   });
 }
 
-/** The other half is for the changes: a refresh of a large workspace would use up the limit of every run. */
-function limitPolicy(policy: RefreshPolicy, { maxCalls }: RunLimits): RefreshPolicy {
-  if (maxCalls === undefined) return policy;
-  const half = Math.floor(maxCalls / 2);
+/**
+ * Half of the calls that the limits, and the rate until their end, allow. The other half is for the changes: a refresh of a
+ * large workspace would use up the calls of every run.
+ */
+function limitPolicy(policy: RefreshPolicy, { maxCalls, until }: RunLimits, rate: RateBound): RefreshPolicy {
+  const inTime = until && rate.limit * Math.ceil(msUntil(until, systemClock) / rate.windowMs);
+  const calls = Math.min(maxCalls ?? Infinity, inTime ?? Infinity);
+  if (calls === Infinity) return policy;
+  const half = Math.max(0, Math.floor(calls / 2));
   const allowed = policy.mode === "full" ? half : Math.min(policy.maxCalls, half);
   return { ...policy, mode: "budget", maxCalls: allowed };
+}
+
+/** Aborts when half of a quota is used that the service announces, and calls beyond it would not wait. The rest is for the changes. */
+function watchQuota(emit: EventSink, maxWaitMs: number, halfUsed: AbortController): EventSink {
+  let calls = 0;
+  let half = Infinity;
+  return (event) => {
+    emit(event);
+    if (event.type === "call_finished") calls += 1;
+    if (event.type === "bound_announced" && event.window_ms > maxWaitMs)
+      half = Math.min(half, event.limit / 2);
+    if (calls >= half) halfUsed.abort();
+  };
 }
 
 function timeUp({ until }: RunLimits): readonly AbortSignal[] {
