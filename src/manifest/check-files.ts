@@ -21,12 +21,17 @@ const concurrency = 8;
 /** How long a description file that was written just now must stay as it is, milliseconds. */
 const quietMs = 100;
 
+/**
+ * How local sources are checked. `hash`: each is read, and its content noted in the attachments that use it. `stat`: it must
+ * exist. Ids of drafts: `hash` for these, and those of other drafts may be missing.
+ */
+export type SourceCheck = "hash" | "stat" | ReadonlySet<number>;
+
 /** What {@link checkFiles} needs. `root` is the absolute workspace folder. */
 export interface CheckFilesOptions {
   readonly root: string;
   readonly uses: readonly FileUse[];
-  /** `hash`: also reads every source and notes its content in the attachments that use it. */
-  readonly sources: "hash" | "stat";
+  readonly sources: SourceCheck;
   readonly textOf: TextOf;
   /** Absolute: files that no manifest may use. */
   readonly secretFiles?: readonly string[] | undefined;
@@ -52,7 +57,14 @@ type CheckedFile =
  * with the signal's reason when that is aborted.
  */
 export async function checkFiles(options: CheckFilesOptions): Promise<Diagnostic[]> {
-  const { root, uses, sources, textOf, signal } = options;
+  const { root, sources, textOf, signal } = options;
+  const uses =
+    typeof sources === "string"
+      ? options.uses
+      : options.uses.filter(
+          ({ role, attachment }) =>
+            role !== "source" || attachment === undefined || sources.has(attachment.address.draftId),
+        );
   if (uses.length === 0) return [];
   const paths = new RealPaths(root);
   const limit = pLimit(concurrency);
@@ -65,7 +77,7 @@ export async function checkFiles(options: CheckFilesOptions): Promise<Diagnostic
   const byFile = new Map<string, FileUse[]>();
   for (const use of uses) append(byFile, `${use.role} ${use.path}`, use);
   const secretFiles = new Set((options.secretFiles ?? []).flatMap((file) => realPathOf(file)));
-  const tools = { root, paths, signal, secretFiles, hash: sources === "hash" ? hash : undefined };
+  const tools = { root, paths, signal, secretFiles, hash: sources === "stat" ? undefined : hash };
   const versions = new Map(
     uses.flatMap(({ role, path }) =>
       role === "description_file" ? [[path, versionOf(join(root, path))] as const] : [],

@@ -4,7 +4,7 @@ import type { Desired } from "../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../model/diagnostic.ts";
 import { type NonEmpty, nonEmpty } from "../model/lists.ts";
 import type { SourceLocation } from "../model/source-location.ts";
-import { checkFiles } from "./check-files.ts";
+import { checkFiles, type SourceCheck } from "./check-files.ts";
 import { DesiredCollector } from "./collect-desired.ts";
 import { findFiles } from "./find-files.ts";
 import { type ParseManifestsOptions, parseManifests } from "./parse-manifests.ts";
@@ -18,8 +18,7 @@ export interface LoadManifestsOptions extends ParseManifestsOptions {
   readonly patterns: readonly string[];
   /** The location of each pattern in the config, for diagnostics. */
   readonly patternLocations?: readonly (SourceLocation | undefined)[];
-  /** `hash`: reads local sources and sets their `content`. `stat`: only checks that they exist. */
-  readonly sources: "hash" | "stat";
+  readonly sources: SourceCheck;
   /** Absolute paths of files that no manifest may use, such as that of the API key. */
   readonly secretFiles?: readonly string[];
 }

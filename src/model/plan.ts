@@ -6,7 +6,7 @@ import type { RunTotals } from "./event.ts";
 import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
-export const planFormatVersion = 5;
+export const planFormatVersion = 6;
 
 /** How many changes of each action; `noop` counts what is as desired. Only actions that occur are present. */
 export type Summary = Readonly<Partial<Record<Action, number>>>;
@@ -45,7 +45,7 @@ export interface UnmanagedList {
   readonly files: number;
 }
 
-/** The state of the ledger a plan was made from; without one, a lineage of "" and serial 0. */
+/** What a plan was made from. Without a ledger: a lineage of "" and serial 0. */
 export interface PlanBase {
   readonly lineage: string;
   /** For information: it rises with changes that the plan is not about, too. */
@@ -54,7 +54,7 @@ export interface PlanBase {
   readonly resources: readonly PlanBasis[];
 }
 
-/** What the ledger recorded for one draft (`drafts/48213`) or duplicate (`duplicates/dragon-winter`). */
+/** What the ledger recorded, and the manifests declare, for one draft (`drafts/48213`) or duplicate (`duplicates/dragon-winter`). */
 export interface PlanBasis {
   readonly address: string;
   /** Names the last change of what is recorded for it; a confirmation is none. Absent when nothing was recorded. */
@@ -63,6 +63,8 @@ export interface PlanBasis {
    * Digest of what was recorded, without how it is known. A ledger that was restored from a backup counts its versions once more.
    */
   readonly recorded: string;
+  /** Digest of what the manifests declare, with the content of local files; absent when they do not declare it. */
+  readonly declared?: string;
   /** Ids of operations in doubt, sorted; absent without any. */
   readonly in_doubt?: readonly string[];
 }

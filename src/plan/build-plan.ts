@@ -69,7 +69,7 @@ export function buildPlan(input: PlanInput): Plan {
     base: {
       lineage: recorded.lineage,
       serial: recorded.serial,
-      resources: basesOf({ changes, drift }, recorded),
+      resources: basesOf({ changes, drift }, { recorded, desired }),
     },
     service_origin: input.serviceOrigin,
     new_ledger: isNewLedger(recorded, input.serviceOrigin),

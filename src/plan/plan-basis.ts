@@ -1,28 +1,32 @@
 import { compareText, formatAddress, wholeAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
+import type { Desired, DesiredDraft } from "../model/desired.ts";
 import type { Drift } from "../model/drift.ts";
 import { append } from "../model/lists.ts";
 import type { Plan, PlanBasis } from "../model/plan.ts";
 import { formatVersion, type Recorded, type RecordedOperation } from "../model/recorded.ts";
 import { canonicalJson, digestOf } from "./digest.ts";
 
-/** What the ledger recorded for everything that a plan changes or reports drift of, sorted by address. */
+/** What the ledger recorded, and the manifests declare, for everything that a plan changes or reports drift of, sorted by address. */
 export function basesOf(
   { changes, drift }: { readonly changes: readonly Change[]; readonly drift: readonly Drift[] },
-  recorded: Recorded,
+  { recorded, desired }: { readonly recorded: Recorded; readonly desired: Desired },
 ): readonly PlanBasis[] {
   const { versions, inDoubt } = recorded;
   const items = [...changes, ...drift.filter(({ type }) => type !== "product_gone")];
   const addresses = [...new Set(items.map(({ address }) => wholeAddress(address)))].sort(compareText);
   const doubts = doubtsByResource(inDoubt);
   const digests = digestsOf(addresses, recorded);
+  const declarations = declarationsOf(addresses, desired);
   return addresses.map((address) => {
+    const declared = declarations.get(address);
     const version = versions.get(address);
     const ids = doubts.get(address)?.map(({ id }) => id);
     return {
       address,
       ...(version === undefined ? {} : { version: formatVersion(version) }),
       recorded: digests.get(address) ?? "",
+      ...(declared === undefined ? {} : { declared }),
       ...(ids === undefined ? {} : { in_doubt: ids.sort(compareText) }),
     };
   });
@@ -41,6 +45,42 @@ function digestsOf(addresses: readonly string[], recorded: Recorded): ReadonlyMa
   for (const copy of duplicates) add(formatAddress({ type: "duplicate", name: copy.name }), copy);
   for (const draftId of protectedDrafts) values.get(`drafts/${draftId}`)?.push("protected");
   return new Map([...values].map(([address, value]) => [address, digestOf(value.map(canonicalJson).sort())]));
+}
+
+/**
+ * The digest of what the manifests declare at each address that they declare: with the content of local
+ * files, without titles and the order of entries.
+ */
+function declarationsOf(
+  addresses: readonly string[],
+  { drafts, duplicates }: Desired,
+): ReadonlyMap<string, string> {
+  const wanted = new Set(addresses);
+  const declared = [
+    ...drafts.map((draft) => [`drafts/${draft.draftId}`, () => declarationOf(draft)] as const),
+    ...duplicates.map(
+      ({ name, product }) => [formatAddress({ type: "duplicate", name }), () => product] as const,
+    ),
+  ];
+  return new Map(
+    declared.flatMap(([address, of]) => (wanted.has(address) ? [[address, digestOf(of())] as const] : [])),
+  );
+}
+
+function declarationOf({ protect, managed, publish, attachments }: DesiredDraft): object {
+  const files = attachments.map(({ address, attributes, content }) =>
+    canonicalJson([formatAddress(address), attributes, content?.sha256]),
+  );
+  return { protect, managed: [...managed].sort(), revision: publish?.revision, files: files.sort() };
+}
+
+/** The addresses of a plan at which the manifests declare something else than when it was made. */
+export function declaredOtherwise({ base }: Pick<Plan, "base">, desired: Desired): readonly string[] {
+  const addresses = base.resources.map(({ address }) => address);
+  const declarations = declarationsOf(addresses, desired);
+  return base.resources
+    .filter(({ address, declared }) => declarations.get(address) !== declared)
+    .map(({ address }) => address);
 }
 
 /** Makes the test whether only the plan has changed what a basis is about. `runIds` are of the runs of the plan. */

@@ -153,6 +153,7 @@ export const planSchema = z.strictObject({
         address: text,
         version: text.exactOptional(),
         recorded: digest,
+        declared: digest.exactOptional(),
         in_doubt: z.array(text).exactOptional(),
       }),
     ),

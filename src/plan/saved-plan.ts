@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { draftIdOf } from "../model/address.ts";
+import { attachmentsByAddress, type Desired } from "../model/desired.ts";
 import { messageOf } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
@@ -6,6 +8,7 @@ import { noLineage, type Recorded } from "../model/recorded.ts";
 import { sanitizeJson } from "../model/sanitize-json.ts";
 import { digestOf } from "./digest.ts";
 import { PlanError } from "./ownership.ts";
+import { declaredOtherwise } from "./plan-basis.ts";
 import { planSchema } from "./plan-schema.ts";
 import { type PlanHistory, type Resumption, resumePlan } from "./resume.ts";
 import { waitingDrafts } from "./safety.ts";
@@ -82,8 +85,6 @@ export function assertFresh(
   plan: Plan,
   { recorded, serviceOrigin, workspace, history }: PlanSetting,
 ): FreshPlan {
-  const hint = "Make the plan again with `draftsync plan --out FILE`, review it, and apply that.";
-  const stale = (message: string) => new PlanError(message, { code: "plan-stale", hint });
   const { lineage } = plan.base;
   if (plan.workspace !== workspace || (lineage !== noLineage && lineage !== recorded.lineage)) {
     const what = plan.workspace === workspace ? "another ledger" : `workspace ${plan.workspace}`;
@@ -104,30 +105,51 @@ export function assertFresh(
     if (waiting === undefined) return resumed;
     throw stale(`the plan was applied, and ${waiting.address} has changes that waited for it`);
   }
-  const [first, ...others] = resumed.addresses;
-  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  throw stale(`what is recorded for ${first}${more} has changed since the plan was made`);
+  throw stale(`what is recorded for ${someOf(resumed.addresses)} has changed since the plan was made`);
 }
 
-/** A local file of a plan. */
-export interface PlannedSource {
-  /** Relative to the workspace. */
-  readonly source: string;
-  /** Hex. */
-  readonly sha256: string;
-  /** Whether it is uploaded already, so that the file itself is not needed. */
-  readonly isUploaded: boolean;
+/** The drafts that a plan is about, by id. */
+export function draftsOf({ base }: Pick<Plan, "base">): ReadonlySet<number> {
+  return new Set(base.resources.flatMap(({ address }) => draftIdOf(address) ?? []));
 }
 
-/** The local files that a plan is about, each once. */
-export function sourcesOf(plan: Plan): readonly PlannedSource[] {
-  const found = new Map<string, PlannedSource>();
-  for (const { after } of plan.changes) {
-    if (after === null || !("source" in after)) continue;
-    const { source, sha256, file_id } = after;
-    if (source === undefined || sha256 === undefined) continue;
-    const isUploaded = file_id !== undefined && (found.get(source)?.isUploaded ?? true);
-    found.set(source, { source, sha256, isUploaded });
+/**
+ * Refuses a plan when the manifests and local files declare something else for what it is about. They may have been changed back
+ * before it was applied, which changes nothing in the ledger. `desired` needs the content of the sources of {@link draftsOf}.
+ * Throws {@link PlanError} `plan-source-changed` or `plan-stale`.
+ */
+export function assertDeclared(plan: Plan, desired: Desired): void {
+  const changed = changedSources(plan, desired);
+  if (changed.length > 0) {
+    const files = changed.length === 1 ? "a local file" : `${changed.length} local files`;
+    throw new PlanError(`${files} changed after the plan was made: ${changed.join(", ")}`, {
+      code: "plan-source-changed",
+      hint,
+    });
   }
-  return [...found.values()];
+  const addresses = declaredOtherwise(plan, desired);
+  if (addresses.length === 0) return;
+  throw stale(`what the manifests declare for ${someOf(addresses)} has changed since the plan was made`);
+}
+
+function changedSources({ changes }: Plan, desired: Desired): readonly string[] {
+  const attachments = attachmentsByAddress(desired);
+  const changed = changes.flatMap(({ address, after }) => {
+    if (after === null || !("source" in after)) return [];
+    const { source, sha256 } = after;
+    const current = attachments.get(address)?.content?.sha256;
+    const isSame = current === undefined || sha256 === undefined || current === sha256;
+    return source === undefined || isSame ? [] : [source];
+  });
+  return [...new Set(changed)];
+}
+
+const hint = "Make the plan again with `draftsync plan --out FILE`, review it, and apply that.";
+
+function stale(message: string): PlanError {
+  return new PlanError(message, { code: "plan-stale", hint });
+}
+
+function someOf([first, ...others]: readonly string[]): string {
+  return others.length === 0 ? `${first}` : `${first} (and ${others.length} more)`;
 }

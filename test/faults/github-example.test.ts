@@ -55,7 +55,6 @@ async function propose(id: number, sha: string, { number = 12, from = repository
 /** Merges a pull request, which creates a merge commit. */
 function merge(id: number, head: string, { number = 12, attempt = 1 } = {}) {
   github.merged.set(`merged${head}`, { number, head });
-  github.pushes.set(`merged${head}`, id);
   return run({ event: "push", run: id, sha: `merged${head}`, attempt });
 }
 
@@ -94,8 +93,8 @@ describe("workflow of examples/github", () => {
     expect(comments()).toEqual([expect.stringContaining("9900012")]);
     expect(writes()).toBe(0);
 
-    // The reviewed plan is applied, whatever the merge commit contains.
-    await edit("{ file_id: 9900099 }");
+    // Another merge may declare other drafts.
+    await example.folder.write({ "repository/manifests/later.yaml": "draft: 48299\nproduct_files: []\n" });
     const merged = await merge(3, "bbb");
     expect(resultsOf(merged)).toMatchObject({ plan: "skipped", apply: "failure" });
     expect(failedStep(merged.apply)).toMatchObject({ code: 5 });
@@ -103,16 +102,50 @@ describe("workflow of examples/github", () => {
     expect(attachments.map(({ fileId }) => fileId)).toEqual(expect.arrayContaining([9900012]));
     expect([attachments.length, products.length]).toEqual([2, 0]);
     expect(github.artifacts.slice(0, 2).map(({ name }) => name)).toEqual([
-      "draftsync-plan",
-      "draftsync-plan",
+      "draftsync-plan-12",
+      "draftsync-plan-12",
     ]);
     const page = await readFile(join(github.artifacts[1]?.folder ?? "", "plan.html"), "utf8");
     expect(page).toMatch(/^<!doctype html>/i);
     expect(page).toContain("9900012");
     // A new ledger publishes only after an operator confirms it, with the plan of the remaining changes.
-    const confirmed = await dispatch(4, { job: "apply", pull_request: "12", new_ledger: true });
+    const confirmed = await dispatch(4, { job: "apply", pull_request: "12", run: "3", new_ledger: true });
     expect(resultsOf(confirmed)).toMatchObject({ apply: "success" });
     expect(example.sandbox.state().products).toHaveLength(1);
+  });
+
+  test("applies no plan of another pull request of the same branch", async () => {
+    await edit("{ file_id: 9900012 }");
+    await propose(1, "aaa", { number: 12 });
+    await example.folder.write({
+      "repository/manifests/later.yaml": "draft: 5\nproduct_files: [{ file_id: 51 }]\n",
+    });
+    await propose(2, "aaa", { number: 13 });
+    await example.folder.remove("repository/manifests/later.yaml");
+    const merged = await merge(3, "aaa");
+    expect(failedStep(merged.apply)).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining("[new-ledger]"),
+    });
+    expect(
+      example.sandbox
+        .state()
+        .attachments.map(({ draftId }) => draftId)
+        .sort(),
+    ).toEqual([48213, 48214]);
+  });
+
+  test("applies nothing that the default branch took back before it was approved", async () => {
+    await propose(1, "aaa");
+    await edit("{ file_id: 9900099 }");
+    const merged = await merge(2, "aaa");
+    expect(failedStep(merged.apply)).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("what the manifests declare for drafts/48213 has changed"),
+    });
+    expect(resultsOf(merged)).toMatchObject({ rest: "success", comment: "success" });
+    expect(writes()).toBe(0);
+    expect(comments()[1]).toContain("9900099");
   });
 
   test("refuses a stale plan, comments with the remaining changes, and applies them on a re-run", async () => {
@@ -132,7 +165,7 @@ describe("workflow of examples/github", () => {
       expect.stringContaining("drafts/48214"),
       expect.stringContaining(
         "Re-running the failed jobs of that run applies exactly this plan; " +
-          `if the ledger is new, start the job apply with this number and new_ledger instead.\n\n${marker}`,
+          `if the ledger is new, start the job apply with this number, run 2 and new_ledger instead.\n\n${marker}`,
       ),
     ]);
     expect(comments()[1]).not.toContain("drafts/48214");
@@ -141,7 +174,7 @@ describe("workflow of examples/github", () => {
     const again = await merge(2, "aaa", { attempt: 2 });
     expect(resultsOf(again)).toMatchObject({ apply: "success", rest: "skipped", comment: "skipped" });
     expect(attached()).toBe(3);
-    expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan", "draftsync-rest-1"]);
+    expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan-12", "draftsync-rest-1"]);
   });
 
   test("gives forks no key and accepts no plan from their runs", async () => {
@@ -150,7 +183,7 @@ describe("workflow of examples/github", () => {
     expect(resultsOf(ends)).toMatchObject({ validate: "success", plan: "skipped", comment: "skipped" });
     expect(comments()).toEqual([]);
     // A fork can change its workflow and upload any artifact.
-    github.artifacts.push({ id: 9, run: 1, name: "draftsync-plan", expired: false, folder: example.path });
+    github.artifacts.push({ id: 9, run: 1, name: "draftsync-plan-12", expired: false, folder: example.path });
     const merged = await merge(2, "aaa");
     expect(failedStep(merged.apply)?.stdout).toContain("::error::There is no plan of aaa");
     expect(writes()).toBe(0);
@@ -158,7 +191,7 @@ describe("workflow of examples/github", () => {
 
   test("applies nothing for a push without a pull request", async () => {
     const pushed = await run({ event: "push", run: 1, sha: "direct" });
-    expect(failedStep(pushed.apply)?.stdout).toContain("::error::No merged pull request");
+    expect(failedStep(pushed.apply)?.stdout).toContain("::error::No pull request merged into main");
     expect(resultsOf(pushed)).toMatchObject({ apply: "failure", comment: "skipped" });
     expect(writes()).toBe(0);
   });
@@ -186,9 +219,13 @@ describe("workflow of examples/github", () => {
     await propose(1, "aaa");
     github.merged.set("mergedaaa", { number: 12, head: "aaa" });
     const unmerged = await dispatch(3, { job: "apply", pull_request: "1" });
-    expect(failedStep(unmerged.apply)?.stdout).toContain("::error::No merged pull request");
+    expect(failedStep(unmerged.apply)?.stdout).toContain("::error::No pull request merged into main");
     const unnamed = await dispatch(4, { job: "apply", pull_request: "1/files" });
     expect(failedStep(unnamed.apply)?.stdout).toContain("::error::Give the number of a merged pull request.");
+    // Whoever can push a branch can upload anything in a run of its pull request.
+    github.artifacts.push({ id: 9, run: 1, name: "draftsync-rest-1", expired: false, folder: example.path });
+    const untrusted = await dispatch(6, { job: "apply", pull_request: "12", run: "1" });
+    expect(failedStep(untrusted.apply)?.stdout).toContain("::error::Run 1 has no plan of remaining changes");
     expect(writes()).toBe(0);
     const started = await dispatch(5, { job: "apply", pull_request: "12", new_ledger: true });
     expect(resultsOf(started)).toMatchObject({ apply: "success", rest: "skipped" });

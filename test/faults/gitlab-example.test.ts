@@ -11,6 +11,7 @@ import { listenLocally } from "../support/listen.ts";
 import { skipNote } from "../support/shells.ts";
 import { readText } from "../support/source-files.ts";
 import { type Example, runProgram, startExample } from "./support/example.ts";
+import { events, jobSchema, ledgerVariables, previewSchema } from "./support/gitlab.ts";
 import { makeLedgerRoles } from "./support/ledger-roles.ts";
 
 const marker = "<!-- draftsync:plan workspace=lantern-hill -->";
@@ -52,24 +53,14 @@ beforeEach(async () => {
     "draftsync-plan": ledgerVariables(read),
     "draftsync-comment": { DRAFTSYNC_GITLAB_TOKEN: token },
   };
-  const git = (...args: string[]) => execFileSync("git", args, { cwd: example.path, stdio: "ignore" });
   git("init", "--initial-branch=main");
   git("remote", "add", "origin", "git@gitlab.example.com:lantern-hill/drafts.git");
-  git("add", "--all");
-  git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--message=all");
+  await commit({});
 });
 afterEach(async () => {
   await new Promise((closed) => server.close(closed));
   await example.close();
 });
-
-/** Splits the location into a URL without password and a password, because GitLab can mask only the latter. */
-function ledgerVariables(location: string): Record<string, string> {
-  const url = new URL(location);
-  const { password } = url;
-  url.password = "";
-  return { DRAFTSYNC_STATE: url.href, DRAFTSYNC_STATE_PASSWORD: password };
-}
 
 /** Variables of a job in this environment. */
 function scoped(environment = ""): Record<string, string> {
@@ -109,31 +100,6 @@ function gitlab(args: readonly string[], variables: Readonly<Record<string, stri
   });
 }
 
-const shellLines = z
-  .array(z.string())
-  .default([])
-  .transform((lines) => lines.join("\n"));
-const jobSchema = z.object({
-  before_script: shellLines,
-  script: shellLines,
-  environment: z.object({ name: z.string() }).optional(),
-});
-const previewSchema = z.looseObject({
-  variables: z.record(z.string(), z.string()),
-});
-
-const events = {
-  request: {
-    CI_PIPELINE_SOURCE: "merge_request_event",
-    CI_MERGE_REQUEST_IID: "12",
-    CI_MERGE_REQUEST_PROJECT_PATH: "lantern-hill/drafts",
-    CI_MERGE_REQUEST_SOURCE_PROJECT_PATH: "lantern-hill/drafts",
-  },
-  merge: { CI_PIPELINE_SOURCE: "push", CI_COMMIT_BRANCH: "main" },
-  schedule: { CI_PIPELINE_SOURCE: "schedule", CI_COMMIT_BRANCH: "main" },
-  web: { CI_PIPELINE_SOURCE: "web", CI_COMMIT_BRANCH: "main" },
-};
-
 /** The expanded pipeline, which is the same for every test. */
 let preview: z.output<typeof previewSchema> | undefined;
 async function readPreview() {
@@ -144,16 +110,18 @@ async function readPreview() {
 interface Surroundings {
   /** The folder of the previous job, with its artifacts. */
   readonly after?: string;
+  /** The repository at the commit of the job; absent: the head. */
+  readonly checkout?: string;
   /** Inputs of a pipeline that an operator starts. */
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
 /** Runs a job of the expanded pipeline in its own checkout; the result has its `folder`. */
-async function run(name: string, event: keyof typeof events, { after, inputs }: Surroundings = {}) {
+async function run(name: string, event: keyof typeof events, { after, inputs, checkout }: Surroundings = {}) {
   preview ??= await readPreview();
   const job = jobSchema.parse(preview[name]);
   const cwd = await mkdtemp(join(example.folder.path, "job-"));
-  await cp(example.path, cwd, { recursive: true });
+  await cp(checkout ?? example.path, cwd, { recursive: true });
   for (const artifact of ["plan.json", "plan.md", "merge-request.txt"]) {
     if (after !== undefined) await cp(join(after, artifact), join(cwd, artifact)).catch(() => undefined);
   }
@@ -166,6 +134,7 @@ async function run(name: string, event: keyof typeof events, { after, inputs }: 
     ...inputs,
     CI_API_V4_URL: `http://127.0.0.1:${port}/api/v4`,
     CI_BUILDS_DIR: example.folder.path,
+    CI_DEFAULT_BRANCH: "main",
     CI_PROJECT_ID: "5",
     CI_PIPELINE_ID: "900",
     CI_COMMIT_SHA: "c0ffee",
@@ -189,6 +158,17 @@ async function runAll(names: readonly string[], event: keyof typeof events, inpu
   }
   if (last === undefined) throw new Error("no job");
   return last;
+}
+
+function git(...args: string[]): void {
+  execFileSync("git", args, { cwd: example.path, stdio: "ignore" });
+}
+
+/** Writes files and commits all, at the head of the default branch. */
+async function commit(files: Readonly<Record<string, string>>): Promise<void> {
+  await example.folder.write(files);
+  git("add", "--all");
+  git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--message=all");
 }
 
 const attached = () => example.sandbox.state().attachments.length;
@@ -267,8 +247,8 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
     expect(example.arrivals).toEqual([]);
     expect(await readFile(`${folder}/plan.html`, "utf8")).toMatch(/^<!doctype html>/i);
     merge(await readFile(`${folder}/plan.json`, "utf8"));
-    // The reviewed plan is applied, whatever the merge commit contains.
-    await example.folder.write({ "repository/manifests/chess.yaml": "draft: 48213\nproduct_files: []\n" });
+    // Another merge may declare other drafts.
+    await commit({ "repository/manifests/later.yaml": "draft: 48299\nproduct_files: []\n" });
     const applied = await runAll(["find", "apply"], "merge");
     expect(applied.code, applied.stdout + applied.stderr).toBe(5);
     expect([attached(), example.sandbox.state().products.length]).toEqual([3, 0]);
@@ -294,13 +274,19 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
     expect(commented.code, commented.stderr).toBe(0);
     expect(notes).toHaveLength(1);
     expect(notes[0]?.body).toContain(
-      `A new pipeline with JOB apply and MERGE_REQUEST 12 applies exactly this plan (with NEW_LEDGER if the ledger is new).\n\n${marker}`,
+      `A new pipeline with JOB apply, MERGE_REQUEST 12 and REST 900 applies exactly this plan (with NEW_LEDGER if the ledger is new).\n\n${marker}`,
     );
     expect(notes[0]?.body).not.toContain("drafts/48214");
     rest = JSON.parse(await readFile(`${commented.folder}/plan.json`, "utf8"));
-    answers["GET /pipelines"] = [{ id: 34 }];
-    answers["GET /pipelines/34/jobs"] = [{ id: 200, name: "rest", artifacts_file: {} }];
-    const again = await runAll(["find", "apply"], "web", { JOB: "apply", MERGE_REQUEST: "12" });
+    answers["GET /pipelines/900"] = { id: 900, ref: "mine" };
+    answers["GET /pipelines/900/jobs"] = [{ id: 200, name: "rest", artifacts_file: {} }];
+    const inputs = { JOB: "apply", MERGE_REQUEST: "12", REST: "900" };
+    expect(await run("find", "web", { inputs })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("There is no plan of remaining changes in pipeline 900"),
+    });
+    answers["GET /pipelines/900"] = { id: 900, ref: "main" };
+    const again = await runAll(["find", "apply"], "web", inputs);
     expect(again.code, again.stderr).toBe(0);
     expect(attached()).toBe(3);
   });
@@ -334,10 +320,27 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
   });
 
   test("applies no plan of a branch that lacked an earlier merge", async () => {
-    merge("{}");
-    answers["GET /repository/merge_base"] = { id: "01d" };
-    const { code, stderr } = await run("find", "merge");
-    expect([code, stderr]).toEqual([1, expect.stringContaining("its plan would undo that")]);
+    const { folder } = await run("plan", "request");
+    merge(await readFile(`${folder}/plan.json`, "utf8"));
+    await commit({
+      "repository/manifests/chess.yaml": "draft: 48213\nproduct_files: [{ file_id: 9900099 }]\n",
+    });
+    const refused = await runAll(["find", "apply"], "merge");
+    expect([refused.code, refused.stderr]).toEqual([
+      6,
+      expect.stringContaining("what the manifests declare for drafts/48213 has changed"),
+    ]);
+    expect(attached()).toBe(0);
+  });
+
+  test("works with the head of the default branch, whatever commit a repeated job has", async () => {
+    const behind = await mkdtemp(join(example.folder.path, "behind-"));
+    await cp(example.path, behind, { recursive: true });
+    await commit({
+      "repository/manifests/chess.yaml": "draft: 48213\nproduct_files: [{ file_id: 9900099 }]\n",
+    });
+    expect((await run("reconcile", "schedule", { checkout: behind })).code).toBe(0);
+    expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toContain(9900099);
   });
 
   test("reconciles on a schedule what the policy allows", async () => {
@@ -359,13 +362,11 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
 function merge(plan: string, pipelines: object[] = [{ id: 32, status: "success", project_id: 5 }]) {
   Object.assign(answers, {
     "GET /repository/commits/c0ffee/merge_requests": [
-      { iid: 9, state: "closed" },
-      { iid: 12, state: "merged", sha: "5ea", merge_commit_sha: "c0ffee" },
+      { iid: 9, state: "closed", target_branch: "main" },
+      { iid: 10, state: "merged", target_branch: "develop" },
+      { iid: 12, state: "merged", target_branch: "main" },
     ],
-    "GET /merge_requests/12": { iid: 12, state: "merged", sha: "5ea", merge_commit_sha: "c0ffee" },
-    "GET /repository/commits/c0ffee": { parent_ids: ["ba5e", "5ea"] },
-    "GET /repository/merge_base": { id: "ba5e" },
-    "GET /pipelines": [],
+    "GET /merge_requests/12": { iid: 12, state: "merged", target_branch: "main" },
     "GET /merge_requests/12/pipelines": pipelines,
     "GET /pipelines/32/jobs": [
       { id: 100, name: "validate" },

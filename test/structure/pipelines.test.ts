@@ -78,6 +78,13 @@ describe("pipeline for GitHub", () => {
     expectPinned(github);
   });
 
+  test("works with the head of the default branch, whatever commit a repeated job has", () => {
+    for (const name of ["apply", "rest", "reconcile", "resolve"]) {
+      const checkout = jobs[name]?.steps.find(({ uses }) => uses?.startsWith("actions/checkout@"));
+      expect(checkout?.with, name).toMatchObject({ ref: expect.stringMatching(/^\$\{\{ github\.ref \}\}$/) });
+    }
+  });
+
   const writing = ["apply", "reconcile", "resolve"];
   const withSecrets = (name: string) =>
     (jobs[name]?.steps ?? []).filter(({ env }) => JSON.stringify(env ?? {}).includes("secrets."));

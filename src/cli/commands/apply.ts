@@ -165,7 +165,7 @@ interface Prepared {
   readonly plan: Plan;
   /** The unchanged plan, which is checked again before the first call. */
   readonly whole: Plan;
-  /** What earlier runs of a saved plan did. */
+  /** What was done since a saved plan was made. */
   readonly progress?: string | undefined;
   readonly recorded: Recorded;
   readonly locationOf: LocationFinder;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { SourceCheck } from "../../manifest/check-files.ts";
 import { type LoadedManifests, loadManifests } from "../../manifest/load-manifests.ts";
 import type { ParseManifestsOptions } from "../../manifest/parse-manifests.ts";
 import { publicationAddress } from "../../model/address.ts";
@@ -20,7 +21,7 @@ import { DiagnosticsError, interruptedWhile } from "./cli-error.ts";
 export async function readManifests(
   { env, signal }: Pick<Cli, "env" | "signal">,
   config: Config,
-  sources: "hash" | "stat",
+  sources: SourceCheck,
 ): Promise<LoadedManifests> {
   return await loadManifests({
     root: config.root,
@@ -40,7 +41,7 @@ export async function readManifests(
 export async function loadDesired(
   cli: Pick<Cli, "env" | "signal">,
   config: Config,
-  sources: "hash" | "stat",
+  sources: SourceCheck,
 ): Promise<Extract<LoadedManifests, { ok: true }>> {
   const loaded = await readManifests(cli, config, sources);
   if (!loaded.ok) throw new DiagnosticsError(loaded.diagnostics);

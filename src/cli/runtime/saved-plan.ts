@@ -1,21 +1,26 @@
-import { realpath, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
-import { hashFile } from "../../manifest/hash-file.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { StoredRun } from "../../model/history.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { readFormer } from "../../model/replace-file.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
-import { PlanError } from "../../plan/ownership.ts";
 import type { PlanHistory } from "../../plan/resume.ts";
 import type { FreshPlan } from "../../plan/saved-plan.ts";
-import { assertFresh, formatPlanFile, parsePlanFile, sourcesOf } from "../../plan/saved-plan.ts";
+import {
+  assertDeclared,
+  assertFresh,
+  draftsOf,
+  formatPlanFile,
+  parsePlanFile,
+} from "../../plan/saved-plan.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli } from "../cli.ts";
 import { CliError } from "./cli-error.ts";
 import { readGiven } from "./input-files.ts";
+import { loadDesired } from "./manifests.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Saves a plan. Throws {@link CliError} `plan-not-saved`, also for a file with other content, such as a manifest. */
@@ -57,10 +62,15 @@ export interface CheckedPlan extends FreshPlan {
   readonly lastRun: StoredRun | undefined;
 }
 
-/** Checks a plan against the current ledger and local files. Throws what {@link checkPlan} throws, and `plan-source-changed`. */
+/**
+ * Checks a plan against the current ledger, manifests and local files. Throws what {@link checkPlan}, `assertDeclared` and
+ * `loadDesired` throw.
+ */
 export async function checkSavedPlan(workspace: Workspace, plan: Plan): Promise<CheckedPlan> {
   const checked = await checkPlan(workspace, plan);
-  await assertSourcesUnchanged(plan, workspace.config.root);
+  if (checked.plan.changes.length === 0) return checked;
+  const { desired } = await loadDesired(workspace.cli, workspace.config, draftsOf(plan));
+  assertDeclared(plan, desired);
   return checked;
 }
 
@@ -85,28 +95,13 @@ async function loadHistory(store: LedgerReader, runs: readonly StoredRun[]): Pro
   return { runIds, operations: operations.flat() };
 }
 
-/** What earlier runs of a plan did, in a sentence; `undefined` when there was none that did anything. */
-export function describeProgress({ plan, done, lastRun }: CheckedPlan): string | undefined {
+/** What was done since a plan was made, by it or by others when it has no changes, in a sentence; `undefined` when nothing was. */
+export function describeProgress({ plan, recorded, done, lastRun }: CheckedPlan): string | undefined {
+  if (plan.changes.length === 0 && done === 0 && recorded.serial !== plan.base.serial)
+    return "Nothing to do: this plan has no changes. The ledger has changed since: `draftsync plan` shows what is due now.";
   if (lastRun === undefined || done === 0) return undefined;
   const at = `${minuteText(isoTime(lastRun.startedAt))}, run ${lastRun.id.slice(0, 8)}`;
   return plan.changes.length === 0
     ? `Nothing to do: this plan was applied completely (${at}).`
     : `Continuing this plan: ${plural(done, "change")} already applied (${at}), ${plan.changes.length} left.`;
-}
-
-/** Throws {@link PlanError} `plan-source-changed`, which names every local file that differs from the plan or is unreadable. */
-async function assertSourcesUnchanged(plan: Plan, root: string): Promise<void> {
-  const changed: string[] = [];
-  for (const { source, sha256, isUploaded } of sourcesOf(plan)) {
-    const current = await realpath(join(root, source))
-      .then(hashFile)
-      .catch(() => undefined);
-    if (current === undefined ? !isUploaded : current.sha256 !== sha256) changed.push(source);
-  }
-  if (changed.length === 0) return;
-  const files = changed.length === 1 ? "a local file" : `${changed.length} local files`;
-  throw new PlanError(`${files} changed after the plan was made: ${changed.join(", ")}`, {
-    code: "plan-source-changed",
-    hint: "Make the plan again with `draftsync plan --out FILE`, review it, and apply that.",
-  });
 }

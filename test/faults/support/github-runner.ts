@@ -214,6 +214,7 @@ function variablesOf(trigger: Trigger, github: GitHub): Record<string, string> {
     GITHUB_REPOSITORY: repositoryName,
     GITHUB_EVENT_NAME: trigger.event,
     GITHUB_SHA: trigger.sha,
+    GITHUB_REF_NAME: (trigger.ref ?? "refs/heads/main").replace("refs/heads/", ""),
     GITHUB_RUN_ID: String(trigger.run),
   };
 }

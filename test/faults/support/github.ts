@@ -26,9 +26,7 @@ export interface GitHub {
   /** Successful runs of pull requests, newest first. */
   readonly runs: { id: number; head_sha: string; head_repository: { full_name: string } }[];
   /** Merged pull requests by merge commit. */
-  readonly merged: Map<string, { number: number; head: string }>;
-  /** Runs of pushes by commit. */
-  readonly pushes: Map<string, number>;
+  readonly merged: Map<string, { number: number; head: string; base?: string }>;
   readonly comments: Map<number, Comment[]>;
   close(): Promise<void>;
 }
@@ -45,8 +43,7 @@ export async function startGitHub(): Promise<GitHub> {
   const state = {
     artifacts: [] as Artifact[],
     runs: [] as GitHub["runs"],
-    merged: new Map<string, { number: number; head: string }>(),
-    pushes: new Map<string, number>(),
+    merged: new Map<string, { number: number; head: string; base?: string }>(),
     comments: new Map<number, Comment[]>(),
   };
   const add = (number: number, body: string) => {
@@ -63,18 +60,31 @@ export async function startGitHub(): Promise<GitHub> {
   const pullsOf = (sha: string) => {
     const request = state.merged.get(sha);
     if (request === undefined) return [];
-    const closed = { number: 1, merged_at: null, head: { sha: "0" } };
-    return [closed, { number: request.number, merged_at: "2026-11-21", head: { sha: request.head } }];
+    const base = { ref: "main" };
+    const closed = { number: 1, merged_at: null, base, head: { sha: "0" } };
+    const elsewhere = {
+      number: 2,
+      merged_at: "2026-11-20",
+      base: { ref: "develop" },
+      head: { sha: request.head },
+    };
+    return [
+      closed,
+      elsewhere,
+      { number: request.number, merged_at: "2026-11-21", base, head: { sha: request.head } },
+    ];
   };
   const pullOf = (number: number) => {
-    const [sha, request] = [...state.merged].find(([, each]) => each.number === number) ?? [];
-    if (request === undefined) return { number, merged_at: null, head: { sha: "0" } };
-    return { number, merged_at: "2026-11-21", merge_commit_sha: sha, head: { sha: request.head } };
+    const request = [...state.merged.values()].find((each) => each.number === number);
+    const base = { ref: request?.base ?? "main" };
+    if (request === undefined) return { number, merged_at: null, base, head: { sha: "0" } };
+    return { number, merged_at: "2026-11-21", base, head: { sha: request.head } };
   };
-  const runsOf = (event: string, sha: string) => {
-    if (event === "pull_request") return state.runs.filter((each) => each.head_sha === sha);
-    const id = state.pushes.get(sha);
-    return id === undefined ? [] : [{ id, head_sha: sha, head_repository: { full_name: repositoryName } }];
+  /** Runs that are not listed are those of the default branch. */
+  const runOf = (id: number) => {
+    const request = state.runs.find((each) => each.id === id);
+    if (request !== undefined) return { ...request, event: "pull_request", head_branch: "mine" };
+    return { id, event: "push", head_branch: "main", head_repository: { full_name: repositoryName } };
   };
   const routes: readonly Route[] = [
     [/^GET commits\/(\w+)\/pulls$/, (sha) => pullsOf(sha)],
@@ -84,8 +94,11 @@ export async function startGitHub(): Promise<GitHub> {
     ],
     [
       /^GET actions\/workflows\/draftsync.yml\/(runs)$/,
-      (_runs, query) => ({ workflow_runs: runsOf(query.get("event") ?? "", query.get("head_sha") ?? "") }),
+      (_runs, query) => ({
+        workflow_runs: state.runs.filter((each) => each.head_sha === query.get("head_sha")),
+      }),
     ],
+    [/^GET actions\/runs\/(\d+)$/, (run) => runOf(Number(run))],
     [/^GET pulls\/(\d+)$/, (number) => pullOf(Number(number))],
     [
       /^GET issues\/(\d+)\/comments$/,

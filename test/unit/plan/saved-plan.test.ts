@@ -4,7 +4,7 @@ import type { Observation, Observed, ReadResult } from "../../../src/model/obser
 import type { Plan } from "../../../src/model/plan.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import { resumePlan } from "../../../src/plan/resume.ts";
-import { assertFresh, formatPlanFile, parsePlanFile, sourcesOf } from "../../../src/plan/saved-plan.ts";
+import { assertDeclared, assertFresh, formatPlanFile, parsePlanFile } from "../../../src/plan/saved-plan.ts";
 import { detectDrift } from "../../../src/refresh/detect-drift.ts";
 import {
   desiredWith,
@@ -223,11 +223,38 @@ describe("a saved plan", () => {
     },
   );
 
-  test("lists the local files that it is about", () => {
-    expect(sourcesOf(plan)).toEqual([
-      { source: "n", sha256: "moved", isUploaded: true },
-      { source: "r", sha256: "new", isUploaded: false },
-    ]);
+  const declaring = (draft: Partial<(typeof desired)["drafts"][number]>) => ({
+    ...desired,
+    drafts: desired.drafts.map((each) => (each.draftId === 1 ? { ...each, ...draft } : each)),
+  });
+  const [first] = desired.drafts;
+
+  test.each([
+    { what: "order of entries", now: declaring({ attachments: [...(first?.attachments ?? [])].reverse() }) },
+    { what: "title", now: declaring({ title: "Dragon", position: 9, file: "other.yaml" }) },
+    { what: "another draft", now: { ...desired, drafts: [...desired.drafts, draftWith(99)] } },
+  ])("stays fresh when the manifests change: $what", ({ now }) => {
+    expect(codeOf(() => assertDeclared(plan, now))).toBe("none");
+  });
+
+  test.each([
+    { what: "publish", now: declaring({ publish: { revision: 3, position: 1 } }) },
+    { what: "protect", now: declaring({ protect: false }) },
+    { what: "a list", now: declaring({ managed: [] }) },
+    { what: "an entry", now: declaring({ attachments: first?.attachments.slice(1) ?? [] }) },
+    { what: "the draft", now: { ...desired, drafts: [] } },
+    { what: "a duplicate", now: { ...desired, duplicates: [] } },
+  ])("results in plan-stale when the manifests change: $what", ({ now }) => {
+    expect(codeOf(() => assertDeclared(plan, now))).toBe("plan-stale");
+  });
+
+  test("results in plan-source-changed when a local file that it attaches changes", () => {
+    const attachments = first?.attachments.map((each) =>
+      each.content?.sha256 === "new" ? { ...each, content: { sha256: "newer", size: 1 } } : each,
+    );
+    expect(codeOf(() => assertDeclared(plan, declaring({ attachments: attachments ?? [] })))).toBe(
+      "plan-source-changed",
+    );
   });
 });
 
