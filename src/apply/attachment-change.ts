@@ -13,7 +13,14 @@ import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, OperationIntent, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { hasAttributes, mergeAttributes, omitAttributes, pickAttributes } from "../model/resource.ts";
+import {
+  clearedAttributes,
+  hasAttributes,
+  mergeAttributes,
+  omitAttributes,
+  pickAttributes,
+  pickNamed,
+} from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { OperationBudget } from "./run-budget.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
@@ -176,15 +183,13 @@ export async function updateFile(
  */
 export async function takeOverFile(
   context: ApplyContext,
-  {
-    change,
-    attachment,
-    replaces,
-    signal,
-  }: Pick<NewFile, "change" | "replaces" | "signal"> & { readonly attachment: RecordedAttachment },
+  attachment: RecordedAttachment,
+  { change, replaces, signal }: Omit<NewFile, "fileId">,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
-  const all = pickAttributes(target.kind, change.after);
+  // In the place of another file it keeps no value of its former entry.
+  const others = change.action === "replace" ? clearedAttributes(attachment.attributes) : {};
+  const all = pickAttributes(target.kind, { ...others, ...pickAttributes(target.kind, change.after) });
   return sendUpdate(context, {
     address: change.address,
     target,
@@ -332,10 +337,6 @@ function recordOf(
     ...digestOf(change.after),
     provenance: { by, at: clock.now() },
   };
-}
-
-function pickNamed(attributes: Attributes, names: readonly string[]): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.includes(name)));
 }
 
 function digestOf(state: AttachmentState | null): { readonly sha256?: string } {

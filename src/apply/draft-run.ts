@@ -8,6 +8,8 @@ import {
   type InDoubtChange,
   isBlocked,
   isProtectChange,
+  maybePublishedHint,
+  type PublishChange,
   type ReplaceChange,
   stagesOf,
 } from "../model/change.ts";
@@ -212,7 +214,7 @@ class DraftRun {
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { attachment } = recorded.get(fileName(change, known)) ?? {};
-    if (attachment !== undefined) return takeOverFile(context, { change, attachment, replaces, signal });
+    if (attachment !== undefined) return takeOverFile(context, attachment, { change, replaces, signal });
     return attachFile(context, { change, fileId: known, replaces, signal });
   }
 
@@ -272,13 +274,13 @@ const beyondBudget: ChangeEnd = {
 };
 
 /** Evidence of an earlier ledger: the process that attached the file may have published the draft, too. */
-function publishedBefore({ address }: Change, file: string): ChangeEnd {
+function publishedBefore(change: PublishChange, file: string): ChangeEnd {
   return {
     outcome: "not_sent",
     failure: {
       code: "maybe-published",
       message: `${file} was attached already, by a call that this ledger does not have as done, so the draft may be published as well`,
-      hint: `If it is published: draftsync resolve ${address} --product-id ID. If it is not: draftsync resolve ${address} --not-done`,
+      hint: maybePublishedHint(change),
       errors: [],
       stops: "operation",
     },

@@ -1,5 +1,5 @@
 import nodeFs from "node:fs";
-import { relative, sep } from "node:path";
+import { basename, relative, sep } from "node:path";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { isYamlName } from "./glob-pattern.ts";
 import { below, lastingVersionOf, type RealPaths, versionOf } from "./paths.ts";
@@ -37,7 +37,19 @@ export function guardedFs(
     relative(root, links.get(path.replace(/(?<=.)\/$/, "")) ?? path)
       .split(sep)
       .join("/");
-  const readdir = (path: string, options: { withFileTypes: true }, done: ReaddirCallback) => {
+  // The search takes a link for a cycle when its target's path begins like that of a link above, as `a-b` and `a/b` do in `a`.
+  // Here the target of a link is named by a number, and only the same target is a cycle.
+  const numbers = new Map<string, string>();
+  const linked = new Map<string, string>();
+  const nameFor = (folder: string) => {
+    const name = numbers.get(folder) ?? `:link ${String(numbers.size).padStart(9, "0")}`;
+    numbers.set(folder, name);
+    linked.set(name, folder);
+    return `${sep}${name}`;
+  };
+  const linkedFolder = (path: string) => linked.get(basename(path)) ?? path;
+  const readdir = (given: string, options: { withFileTypes: true }, done: ReaddirCallback) => {
+    const path = linkedFolder(given);
     if (leadsOutside(path, paths)) {
       if (!refused.has(path)) report(outsideFile(nameOf(path)));
       refused.add(path);
@@ -62,13 +74,14 @@ export function guardedFs(
         return;
       }
       if (!links.has(resolved)) links.set(resolved, path);
-      // The search takes a path that begins like that of a link above for a cycle: `a-shared` in `a`.
       nodeFs.stat(resolved, (_error, stats) =>
-        done(null, stats?.isDirectory() ? `${resolved}${sep}` : resolved),
+        done(null, stats?.isDirectory() ? nameFor(resolved) : resolved),
       );
     });
-  const stat = (path: string, done: StatCallback) =>
+  const stat = (given: string, done: StatCallback) => {
+    const path = linkedFolder(given);
     nodeFs.stat(path, (error, stats) => (error === null ? done(null, stats) : nodeFs.lstat(path, done)));
+  };
   const guarded = new Map<string | symbol, unknown>(Object.entries({ readdir, realpath, stat }));
   return new Proxy(nodeFs, { get: (target, name) => guarded.get(name) ?? Reflect.get(target, name) });
 }

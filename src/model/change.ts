@@ -96,6 +96,13 @@ export type PublishChange = ChangeOf<
   { readonly revision: number; readonly product_id: number } | null,
   { readonly revision: number }
 >;
+
+/** How a person settles a publication that may have been made by a call that is not in the ledger. */
+export function maybePublishedHint({ address, after: { revision } }: PublishChange): string {
+  const what = revision === 1 ? "it" : `revision ${revision}`;
+  return `If ${what} is published: draftsync resolve ${address} --product-id ID. If ${what} is not: draftsync resolve ${address} --not-done`;
+}
+
 /** Duplicate a product. Cannot be undone. */
 export type DuplicateChange = ChangeOf<"duplicate", null, DuplicateState> & {
   /** The address of a recorded copy of the same product that no manifest declares any more: this may be it, renamed. */

@@ -73,6 +73,18 @@ export function pickAttributes(kind: FileKind, source: Readonly<LooseAttributes>
   return picked;
 }
 
+/** The attributes of these names, absent ones left out. */
+export function pickNamed(attributes: Attributes, names: readonly string[]): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.includes(name)));
+}
+
+/** What a file without these attributes has: empty texts, and `false`. */
+export function clearedAttributes(attributes: Attributes): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, typeof value === "boolean" ? false : ""]),
+  );
+}
+
 /** The attributes but those of these names. */
 export function omitAttributes(attributes: Attributes, names: ReadonlySet<string>): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => !names.has(name)));

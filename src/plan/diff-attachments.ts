@@ -21,6 +21,7 @@ import {
   type Attributes,
   allAttributeNames,
   changedAttributes,
+  clearedAttributes,
   fileResource,
   hasAttributes,
   omitAttributes,
@@ -194,7 +195,9 @@ function compare(
   }
   const isReplaced = isOtherContent(attachment, known, index);
   const replaced = isReplaced ? known : (former ?? taken);
-  const desired = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
+  const carried = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
+  const isTakeover = replaced !== undefined && !isReplaced;
+  const desired = isTakeover ? withoutOthers(carried, index.lastAttributes(known)) : carried;
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
@@ -240,6 +243,11 @@ function withCarried(
 ): DesiredAttachment {
   const kept = withoutEmpty(index.lastAttributes(replaced));
   return { ...attachment, attributes: { ...kept, ...attachment.attributes } };
+}
+
+/** A file in the place of another one keeps no value of its former entry. */
+function withoutOthers(attachment: DesiredAttachment, former: Attributes): DesiredAttachment {
+  return { ...attachment, attributes: { ...clearedAttributes(former), ...attachment.attributes } };
 }
 
 function withoutEmpty(attributes: Attributes): Attributes {

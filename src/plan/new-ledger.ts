@@ -1,5 +1,5 @@
-import { publicationAddress, quoteArgument } from "../model/address.ts";
-import { type Change, draftOf } from "../model/change.ts";
+import { quoteArgument } from "../model/address.ts";
+import { type Change, draftOf, maybePublishedHint, type PublishChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -60,19 +60,17 @@ export function maybePublishedWarnings(
   changes: readonly Change[],
   recorded: Pick<Recorded, "maybePublished">,
 ): readonly Diagnostic[] {
-  return changes
-    .filter((change) => isMaybePublished(change, recorded))
-    .map((change) => describeMaybePublished(draftOf(change)));
+  return changes.filter((change) => isMaybePublished(change, recorded)).map(describeMaybePublished);
 }
 
 /** The warning for one draft: what was found, and the two commands that settle it. */
-export function describeMaybePublished(draftId: number): Diagnostic {
-  const address = publicationAddress(draftId);
+function describeMaybePublished(change: PublishChange): Diagnostic {
+  const { address } = change;
   return {
     severity: "warning",
     code: "maybe-published",
-    message: `${address} is left out: draft ${draftId} was used by calls that this ledger does not have as done, so it may be published as well`,
-    hint: `If it is published: draftsync resolve ${address} --product-id ID. If it is not: draftsync resolve ${address} --not-done`,
+    message: `${address} is left out: draft ${draftOf(change)} was used by calls that this ledger does not have as done, so it may be published as well`,
+    hint: maybePublishedHint(change),
     address,
   };
 }
@@ -81,6 +79,6 @@ export function describeMaybePublished(draftId: number): Diagnostic {
 export function isMaybePublished(
   change: Change,
   { maybePublished }: Pick<Recorded, "maybePublished">,
-): boolean {
+): change is PublishChange {
   return change.action === "publish" && maybePublished.has(draftOf(change));
 }

@@ -1,6 +1,6 @@
 import { compareText, formatAddress, wholeAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
-import type { Desired, DesiredDraft } from "../model/desired.ts";
+import type { Desired, DesiredDraft, ProductRef } from "../model/desired.ts";
 import type { Drift } from "../model/drift.ts";
 import { append } from "../model/lists.ts";
 import type { Plan, PlanBasis } from "../model/plan.ts";
@@ -56,10 +56,13 @@ function declarationsOf(
   { drafts, duplicates }: Desired,
 ): ReadonlyMap<string, string> {
   const wanted = new Set(addresses);
+  const revisions = new Map(drafts.map(({ draftId, publish }) => [draftId, publish?.revision]));
+  // A copy is of the product in force: a draft to be published again is copied after that.
+  const copyOf = (product: ProductRef) => [product, product.by === "draft" && revisions.get(product.draftId)];
   const declared = [
     ...drafts.map((draft) => [`drafts/${draft.draftId}`, () => declarationOf(draft)] as const),
     ...duplicates.map(
-      ({ name, product }) => [formatAddress({ type: "duplicate", name }), () => product] as const,
+      ({ name, product }) => [formatAddress({ type: "duplicate", name }), () => copyOf(product)] as const,
     ),
   ];
   return new Map(

@@ -233,7 +233,10 @@ class RestOfPlan {
     if (product_id !== undefined) return product_id === productId ? [change] : "stale";
     const planned = this.#plan.changes.find(({ address }) => address === publicationAddress(draft_id));
     const isOpen = planned?.action === "publish" && planned.after.revision !== revision;
-    if (productId === undefined || isOpen) return [change];
+    const isInDoubt = this.#recorded.inDoubt.some(
+      ({ kind, intent }) => kind === "publish" && intent.draftId === draft_id,
+    );
+    if (productId === undefined || isOpen || isInDoubt) return [change];
     return [{ ...change, after: { product_id: productId, draft_id } }];
   }
 }

@@ -45,6 +45,26 @@ test("a refresh leaves half of the calls that the rate allows until --until to t
   ]);
 });
 
+test("a limited run after one that had no call left for its changes does not refresh", async () => {
+  await folder.write({ "manifests/a.yaml": draft(1, 12) });
+  await apply();
+  await folder.write({
+    ...config("refresh: { attachments: probe }\n"),
+    "ledger.json": (await run("state", "export")).stdout,
+  });
+  await folder.remove(".draftsync");
+  await run("state", "import", "ledger.json");
+  const limited = (until: string) =>
+    start(["apply", "--auto-approve", "--json", "--until", until], { DRAFTSYNC_RATE: "4/1h" }).ended;
+  for (const _run of [1, 2]) expect(await limited("20s")).toMatchObject({ code: 0 });
+  await folder.write({ "manifests/b.yaml": draft(2, 1) });
+  const refreshes = [true, false, false];
+  for (const isRefreshed of refreshes) {
+    const { code, stdout } = await limited("2s");
+    expect([code, stdout.includes("refresh_started")]).toEqual([7, isRefreshed]);
+  }
+});
+
 test("every deferred change has an event and is counted in the totals", async () => {
   const { code, stdout } = await apply("--max-calls", "4", "--json");
   const events = parseEvents(stdout);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
 const draft = "draft: 1\nproduct_files: [{ file_id: 11 }, { source: ../files/a.blend }]\n";
@@ -56,6 +56,43 @@ test("a local file that changed stops the publish of its draft, although the pla
   await folder.write({ "files/a.blend": "three" });
   expect(await apply("plan.json")).toMatchObject(stale);
   expect(published()).toBe(0);
+});
+
+describe("a copy of a draft that is to be published again", () => {
+  const copy = "---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n";
+  const revision = (number: number) => `${draft}publish: { revision: ${number} }\n`;
+  const copies = () => proxy.seen.filter((line) => line.endsWith("/duplicate"));
+
+  beforeEach(async () => {
+    await folder.write({ "manifests/a.yaml": revision(1) });
+    expect(await apply("--new-ledger")).toMatchObject({ code: 0 });
+  });
+
+  test("is refused when the plan was made before that was declared", async () => {
+    await folder.write({ "manifests/a.yaml": revision(1) + copy });
+    await save();
+    await folder.write({ "manifests/a.yaml": revision(2) + copy });
+    expect(await apply("plan.json")).toMatchObject(stale);
+    expect(copies()).toEqual([]);
+  });
+
+  test("waits while the publish is in doubt, however often the plan is applied", async () => {
+    await folder.write({ "manifests/a.yaml": revision(2) + copy });
+    proxy.choose = ({ method, path }) =>
+      method === "POST" && path === "/api/products" ? { type: "answer-lost" } : undefined;
+    expect(await apply()).toMatchObject({ code: 4 });
+    await save();
+    for (const _run of [1, 2, 3]) expect(await apply("plan.json")).toMatchObject({ code: 4 });
+    expect(copies()).toEqual([]);
+    const product = sandbox.state().products.at(-1)?.id;
+    expect(await run("resolve", "drafts/1/product", "--product-id", String(product))).toMatchObject({
+      code: 0,
+    });
+    expect(await apply("plan.json")).toMatchObject(stale);
+    proxy.choose = () => undefined;
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(copies()).toEqual([`POST /api/products/${product}/duplicate`]);
+  });
 });
 
 test("a title, a comment and whatever belongs to other drafts may change", async () => {

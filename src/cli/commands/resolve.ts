@@ -80,7 +80,8 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const effects = resolutionOfAll(operations, resolution, systemClock.now());
   let isUnproven = false;
   if (resolution.type === "product") {
-    if (said.type !== "done") assertUnrecorded(resolution.productId, recorded, operation);
+    const copied = operation.kind === "duplicate" ? operation.intent.productId : undefined;
+    if (said.type !== "done") assertUnrecorded(resolution.productId, recorded, { address, kept, copied });
     const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
     isUnproven = !(await checkProduct(workspace, resolution.productId, draftId));
   }
@@ -178,14 +179,16 @@ async function recordEarlier(
     return;
   }
   const { desired } = await loadDesired(cli, config, "stat");
-  if (productId !== kept) assertUnrecorded(productId, recorded);
+  const isKept = resolution?.type === "done";
+  if (!isKept) assertUnrecorded(productId, recorded, { address, kept });
   const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   const isProven = await checkProduct(workspace, productId, draftId);
   await recordEdit(await workspace.ledger(), command, [effect]);
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
-  cli.terminal.err(`${address} is recorded as product ${productId}${revision}, made before this ledger.\n`);
+  const before = isKept ? "" : ", made before this ledger";
+  cli.terminal.err(`${address} is recorded as product ${productId}${revision}${before}.\n`);
   if (!isProven) warnOfDraft(cli, productId);
   warnOfCopies(cli, [effect], { desired, recorded });
 }
@@ -254,9 +257,21 @@ function keptProduct(
   return publicationsInForce(recorded).get(draftId)?.productId;
 }
 
+interface Whereabouts {
+  readonly address: string;
+  /** The product that the draft has already. */
+  readonly kept: number | undefined;
+  /** The product that was to be copied. */
+  readonly copied?: number | undefined;
+}
+
 /** A product comes from one publication, at one revision, or from one duplicate; a copy is another product than its source. */
-function assertUnrecorded(productId: number, recorded: Recorded, operation?: RecordedOperation): void {
-  const isSource = operation?.kind === "duplicate" && operation.intent.productId === productId;
+function assertUnrecorded(
+  productId: number,
+  recorded: Recorded,
+  { address, kept, copied }: Whereabouts,
+): void {
+  const isSource = copied === productId;
   const recordedAt = addressOfProduct(productId, recorded);
   if (recordedAt === undefined && !isSource) return;
   const known =
@@ -264,8 +279,8 @@ function assertUnrecorded(productId: number, recorded: Recorded, operation?: Rec
   throw new CliError(`product ${productId} ${known}; nothing was settled`, {
     code: "product-recorded-elsewhere",
     hint:
-      operation !== undefined && keptProduct(operation, recorded) === productId
-        ? `If the service publishes a draft into the same product again, and has: draftsync resolve ${operation.address} --done`
+      kept === productId
+        ? `If the service publishes a draft into the same product again, and has: draftsync resolve ${address} --done. If it has not: draftsync resolve ${address} --not-done`
         : "Check the product id at the service again.",
   });
 }

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { z } from "zod";
 import { msUntil, type RunLimits } from "../../apply/run-budget.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
@@ -80,8 +81,9 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
   const targets = resolveTargets(request.targets, desired, { titles: recorded.titles, folder });
   assertOwner(recorded, owner);
   let observed: Observed | undefined;
-  if (request.refresh !== undefined) {
-    observed = await refresh(workspace, { ...request, mode: request.refresh, targets, desired, recorded });
+  const { refresh: mode } = request;
+  if (mode !== undefined && !(await givesWay(workspace, request.limits))) {
+    observed = await refresh(workspace, { ...request, mode, targets, desired, recorded });
     if (request.underLock && observed.confirmations.length > 0)
       recorded = await recordConfirmations(workspace, observed);
   }
@@ -173,6 +175,16 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
     code,
     hint: `${hint} To plan from the ledger alone: --refresh none`.trim(),
   });
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** After a run that ended at its limit without a call: the refreshes before it may have used all that the rate allows. */
+async function givesWay({ reader }: Workspace, { maxCalls, until }: RunLimits = {}): Promise<boolean> {
+  if (maxCalls === undefined && until === undefined) return false;
+  const last = (await (await reader()).runs({ since: systemClock.now() - dayMs })).at(-1);
+  const { calls } = z.object({ calls: z.number() }).safeParse(last?.totals).data ?? {};
+  return last?.status === "deferred" && calls === 0;
 }
 
 /**

@@ -166,6 +166,15 @@ test("follows a link in a linked folder to a folder whose name begins alike", as
   expect([files, diagnostics]).toEqual([["m/a.yaml", "m/v/b.yaml", "m/v/old/d.yaml", "m/v/ten/c.yaml"], []]);
 });
 
+test("follows a link in a linked folder to a folder within it that the patterns do not reach otherwise", async () => {
+  const root = workspace({ "m/a.yaml": "", "t/team/b.yaml": "", "t/team/releases/r1/c.yaml": "" });
+  symlinkSync("../t/team", join(root, "m/team"));
+  symlinkSync("releases/r1", join(root, "t/team/current"));
+  symlinkSync("..", join(root, "t/team/up"));
+  const { files, diagnostics } = await findFiles(root, ["m/**/*.yaml", "!**/releases/**", "!**/up/**"]);
+  expect([files, diagnostics]).toEqual([["m/a.yaml", "m/team/b.yaml", "m/team/current/c.yaml"], []]);
+});
+
 test("rejects links out of the workspace and does not follow them", async () => {
   const outside = workspace({ "deep/x.yaml": "draft: 1\n" });
   const root = workspace({ "m/a.yaml": "" });

@@ -131,7 +131,7 @@ test("files that change places leave each entry its values that are not managed 
   const other = recordedFile(1, 11, {
     address: `${list}/source:b.glb`,
     sha256: "new",
-    attributes: { renderer: "cycles" },
+    attributes: { renderer: "cycles", file_format: "fbx", is_native: true },
   });
   const recorded = recordedWith({
     attachments: [old, other],
@@ -139,7 +139,15 @@ test("files that change places leave each entry its values that are not managed 
   });
   const { changes } = planOf(desired(changed, wantedSource(1, "b.glb", "old")), recorded);
   expect(changes).toMatchObject([
-    { action: "update", address: source, after: { file_id: 11, renderer: "vray" } },
-    { action: "update", address: `${list}/source:b.glb`, after: { file_id: 10, renderer: "cycles" } },
+    {
+      action: "update",
+      address: source,
+      after: { file_id: 11, renderer: "vray", file_format: "", is_native: false },
+    },
+    {
+      action: "update",
+      address: `${list}/source:b.glb`,
+      after: { file_id: 10, renderer: "cycles", file_format: "fbx", is_native: true },
+    },
   ]);
 });
