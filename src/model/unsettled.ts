@@ -32,15 +32,6 @@ export function withoutDoubtful(
   return omitAttributes(attributes, attributesSetBy(doubts));
 }
 
-/** The attributes as if the unsettled updates had taken effect; none of a file that an unsettled detachment may have taken away. */
-export function withSent(
-  { attributes }: RecordedAttachment,
-  doubts: readonly RecordedOperation[] = [],
-): Attributes {
-  if (doubts.some(({ kind }) => kind === "detach")) return {};
-  return Object.assign({}, attributes, ...doubts.map(({ intent }) => intent.attributes));
-}
-
 /** The names of the attributes that operations set. */
 export function attributesSetBy(
   operations: readonly Pick<RecordedOperation, "intent">[],

@@ -64,11 +64,12 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const later = updates.get(fileResourceOf(operation) ?? "") ?? [];
     // An update that was sent later, and lost, may have changed them.
     const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
-    const kept = carried(sent, operation, formerAt.get(address));
+    const kept = carried(operation, formerAt.get(address));
     if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
-      return { ...settlingChange(operation, kept), check_only: true };
+      return { ...settlingChange(operation, kept && withoutEmpty({ ...kept, ...sent })), check_only: true };
     if (isOwnUpdate) settled.add(change);
-    return settlingChange(operation, { ...kept, ...entry.attributes });
+    // What was sent with it and no entry manages any more was withdrawn.
+    return settlingChange(operation, { ...(kept && withoutEmpty(kept)), ...entry.attributes });
   });
   const others = all.changes.filter((change) => !settled.has(change)).map(atItsFile(doubts));
   return {
@@ -79,20 +80,17 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
 }
 
 /** Setting them also records them: a service need not answer with what it has. */
-function settlingChange(operation: RecordedOperation, attributes: Attributes): InDoubtChange {
+function settlingChange(operation: RecordedOperation, attributes: Attributes = {}): InDoubtChange {
   const names = allAttributeNames.filter((name) => attributes[name] !== undefined);
   return inDoubtChange(operation, sentState(operation, attributes), names);
 }
 
-/** What a replacement takes over: of the replaced file, and what was sent with it; the values that were asked for last. */
+/** What a replacement takes over of the replaced file. */
 function carried(
-  sent: Attributes,
   { intent }: RecordedOperation,
   former: RecordedAttachment | undefined,
-): Attributes {
-  return former === undefined || former.fileId !== intent.replaces
-    ? {}
-    : withoutEmpty({ ...former.attributes, ...sent });
+): Attributes | undefined {
+  return former?.fileId === intent.replaces ? former?.attributes : undefined;
 }
 
 /** Another file in doubt whose entry has an attachment in doubt is shown at its path: a plan has one change for an address. */
@@ -188,21 +186,21 @@ function compare(
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
   if (known === undefined) {
-    const made = taken === undefined ? attachment : withCarried(attachment, taken, index);
+    const made = taken === undefined ? attachment : withCarried(attachment, taken);
     const after = desiredState(made, index);
     const attributes = changedAttributes(kind, {}, made.attributes);
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
   const isReplaced = isOtherContent(attachment, known, index);
   const replaced = isReplaced ? known : (former ?? taken);
-  const carried = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
+  const carried = replaced === undefined ? attachment : withCarried(attachment, replaced);
   const isTakeover = replaced !== undefined && !isReplaced;
-  const desired = isTakeover ? withoutOthers(carried, index.lastAttributes(known)) : carried;
+  const desired = isTakeover ? withoutOthers(carried, known.attributes) : carried;
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
   const differs = !hasAttributes(kind, knownAttributes, desired.attributes);
-  const wanted = replaced === undefined ? withAsked(desired, known, index) : desired;
+  const wanted = replaced === undefined ? withConfirmed(desired, known, index) : desired;
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || !differs)) {
@@ -223,25 +221,25 @@ function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"
   return operation === undefined ? {} : { doubt: inDoubtState(operation) };
 }
 
-/** What settles an update in doubt sets all that it sent: what no entry manages any more would be forgotten. */
-function withAsked(
+/**
+ * What settles an update in doubt also puts back the last confirmed values that it may have changed and no entry manages any
+ * more: what was sent was withdrawn.
+ */
+function withConfirmed(
   attachment: DesiredAttachment,
   known: RecordedAttachment,
   index: RecordedIndex,
 ): DesiredAttachment {
-  if (index.doubtOf(known) === undefined) return attachment;
+  // A file that a detach may have removed has nothing.
+  if (index.doubtOf(known)?.kind !== "update") return attachment;
   const certain = new Set(Object.keys(index.knownAttributes(known)));
-  const asked = omitAttributes(index.lastAttributes(known), certain);
-  return { ...attachment, attributes: { ...asked, ...attachment.attributes } };
+  const confirmed = omitAttributes(known.attributes, certain);
+  return { ...attachment, attributes: { ...confirmed, ...attachment.attributes } };
 }
 
 /** A new file keeps what the one that it replaces has and is not managed. An empty text is what a new file has anyway. */
-function withCarried(
-  attachment: DesiredAttachment,
-  replaced: RecordedAttachment,
-  index: RecordedIndex,
-): DesiredAttachment {
-  const kept = withoutEmpty(index.lastAttributes(replaced));
+function withCarried(attachment: DesiredAttachment, replaced: RecordedAttachment): DesiredAttachment {
+  const kept = withoutEmpty(replaced.attributes);
   return { ...attachment, attributes: { ...kept, ...attachment.attributes } };
 }
 

@@ -117,7 +117,7 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
     // The question may have been open for hours.
-    await checkPlan(workspace, prepared.whole);
+    await prepared.check(workspace, prepared.whole);
     terminal.err("\n");
   }
   const progress = await openReporter(workspace, { json: flags.json, plan: reviewed, locationOf });
@@ -163,8 +163,10 @@ async function present(
 interface Prepared {
   /** What is left to apply. */
   readonly plan: Plan;
-  /** The unchanged plan, which is checked again before the first call. */
+  /** The unchanged plan. */
   readonly whole: Plan;
+  /** Checks it again, before the first call. */
+  readonly check: (workspace: Workspace, plan: Plan) => Promise<unknown>;
   /** What was done since a saved plan was made. */
   readonly progress?: string | undefined;
   readonly recorded: Recorded;
@@ -180,7 +182,7 @@ async function prepare(workspace: Workspace, flags: ApplyFlags): Promise<Prepare
     limits: limitsOf(flags),
     emit: progress.emit,
   }).finally(progress.stop);
-  return { plan, whole: plan, recorded, locationOf: makeLocationFinder(desired) };
+  return { plan, whole: plan, check: checkPlan, recorded, locationOf: makeLocationFinder(desired) };
 }
 
 /** Only earlier runs of a saved plan may have changed what it is about. */
@@ -196,7 +198,8 @@ async function prepareSaved(workspace: Workspace, file: string, flags: ApplyFlag
   const whole = await loadSavedPlan(workspace.cli, file);
   const checked = await checkSavedPlan(workspace, whole);
   const { plan, recorded } = checked;
-  return { plan, whole, recorded, locationOf: () => undefined, progress: describeProgress(checked) };
+  const progress = describeProgress(checked);
+  return { plan, whole, check: checkSavedPlan, recorded, locationOf: () => undefined, progress };
 }
 
 function questionFor({ removed_drafts: removed }: Plan): string {

@@ -192,11 +192,14 @@ async function givesWay({ reader }: Workspace, { maxCalls, until }: RunLimits = 
  * large workspace would use up the calls of every run.
  */
 function limitPolicy(policy: RefreshPolicy, { maxCalls, until }: RunLimits, rate: RateBound): RefreshPolicy {
-  const inTime = until && rate.limit * Math.ceil(msUntil(until, systemClock) / rate.windowMs);
+  const isFull = policy.mode === "full";
+  const inTime = isFull
+    ? undefined
+    : until && rate.limit * Math.ceil(msUntil(until, systemClock) / rate.windowMs);
   const calls = Math.min(maxCalls ?? Infinity, inTime ?? Infinity);
   if (calls === Infinity) return policy;
   const half = Math.max(0, Math.floor(calls / 2));
-  const allowed = policy.mode === "full" ? half : Math.min(policy.maxCalls, half);
+  const allowed = isFull ? half : Math.min(policy.maxCalls, half);
   return { ...policy, mode: "budget", maxCalls: allowed };
 }
 

@@ -109,7 +109,21 @@ test("a file that is named another way is settled while an update of it is in do
   const known = [recordedFile(1, 10, { address: attach.address, attributes: { file_format: "x" } })];
   const entry = wantedFile(1, 10, { file_format: "x" });
   expect(lines(desired(entry), recordedWith({ attachments: known, inDoubt: [update] }))).toEqual([
-    "in_doubt outcome_unknown drafts/1/product_files/10 [file_format,renderer]",
+    "in_doubt outcome_unknown drafts/1/product_files/10 [file_format]",
+  ]);
+});
+
+test("a value that was withdrawn while its update is in doubt is not set: the last confirmed one is put back", () => {
+  const update = doubt({
+    kind: "update",
+    address: "drafts/1/product_files/10",
+    intent: { ...file, fileId: 10, attributes: { renderer: "withdrawn" } },
+  });
+  const known = [recordedFile(1, 10, { attributes: { file_format: "x", renderer: "confirmed" } })];
+  const entry = wantedFile(1, 10, { file_format: "x" });
+  const { changes } = planOf(desired(entry), recordedWith({ attachments: known, inDoubt: [update] }));
+  expect(changes).toMatchObject([
+    { action: "in_doubt", attributes: ["file_format", "renderer"], after: { renderer: "confirmed" } },
   ]);
 });
 
