@@ -181,10 +181,11 @@ function formerRemoval(former: RecordedAttachment, address: string, index: Recor
 function compare(
   address: string,
   attachment: DesiredAttachment,
-  { record: known, former, taken }: Found,
+  found: Found,
   index: RecordedIndex,
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
+  const { record: known, former, taken } = found;
   if (known === undefined) {
     const made = taken === undefined ? attachment : withCarried(attachment, taken);
     const after = desiredState(made, index);
@@ -194,8 +195,8 @@ function compare(
   const isReplaced = isOtherContent(attachment, known, index);
   const replaced = isReplaced ? known : (former ?? taken);
   const carried = replaced === undefined ? attachment : withCarried(attachment, replaced);
-  const isTakeover = replaced !== undefined && !isReplaced;
-  const desired = isTakeover ? withoutOthers(carried, known.attributes) : carried;
+  const isOthers = !isReplaced && isOfOther(address, known, found);
+  const desired = isOthers ? withoutOthers(carried, known.attributes) : carried;
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
@@ -215,6 +216,12 @@ function compare(
   return differs
     ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest }
     : { address, action: "adopt", reason: "renamed", before, after: same, ...rest };
+}
+
+/** Whether a record was another entry's until now. A file that is put back was this one's, and a renamed one stays the same. */
+function isOfOther(address: string, known: RecordedAttachment, { former, taken }: Found): boolean {
+  if (former !== undefined) return known.replacedBy !== former.fileId;
+  return taken !== undefined || (known.replacedBy !== undefined && known.address !== address);
 }
 
 function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"> {

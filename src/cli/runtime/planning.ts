@@ -82,7 +82,7 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
   assertOwner(recorded, owner);
   let observed: Observed | undefined;
   const { refresh: mode } = request;
-  if (mode !== undefined && !(await givesWay(workspace, request.limits))) {
+  if (mode === "full" || (mode !== undefined && !(await givesWay(workspace, request.limits)))) {
     observed = await refresh(workspace, { ...request, mode, targets, desired, recorded });
     if (request.underLock && observed.confirmations.length > 0)
       recorded = await recordConfirmations(workspace, observed);

@@ -127,6 +127,27 @@ test("takes over the files of three sources that exchange their contents", () =>
   ]);
 });
 
+test("a file that is put back keeps what its entry had, also beside a newer file of which no values are known", () => {
+  const attributes = { renderer: "vray", file_format: "fbx" };
+  const original = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes });
+  const newer = recordedFile(1, 11, { address: source, sha256: "new" });
+  const recorded = recordedWith({ attachments: [original, newer] });
+  const { changes } = planOf(desired(wantedSource(1, "a.glb", "old")), recorded);
+  expect(changes).toMatchObject([
+    { action: "delete", before: { file_id: 11 } },
+    { action: "adopt", address: source, attributes: [] },
+  ]);
+});
+
+test("a file that another one replaced has nothing of its former entry in the place of a third", () => {
+  const attributes = { renderer: "vray", is_native: true };
+  const marked = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes });
+  const other = recordedFile(1, 11, { address: source, sha256: "new" });
+  const recorded = recordedWith({ attachments: [marked, other], uploads: [upload("b.glb", "old", 10)] });
+  const { changes } = planOf(desired(changed, wantedSource(1, "b.glb", "old")), recorded);
+  expect(changes).toMatchObject([{ action: "update", after: { renderer: "", is_native: false } }]);
+});
+
 test("files that change places leave each entry its values that are not managed any more", () => {
   const other = recordedFile(1, 11, {
     address: `${list}/source:b.glb`,
