@@ -187,9 +187,9 @@ export async function takeOverFile(
   { change, replaces, signal }: Omit<NewFile, "fileId">,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
-  // In the place of another file it keeps no value of its former entry.
+  // A replacement clears the values of the entry that had the file.
   const others = change.action === "replace" ? clearedAttributes(attachment.attributes) : {};
-  const all = pickAttributes(target.kind, { ...others, ...pickAttributes(target.kind, change.after) });
+  const all = pickAttributes(target.kind, { ...others, ...change.after });
   return sendUpdate(context, {
     address: change.address,
     target,

@@ -250,7 +250,7 @@ function withCarried(attachment: DesiredAttachment, replaced: RecordedAttachment
   return { ...attachment, attributes: { ...kept, ...attachment.attributes } };
 }
 
-/** A file in the place of another one keeps no value of its former entry. */
+/** Clears the values of the entry that had the file. */
 function withoutOthers(attachment: DesiredAttachment, former: Attributes): DesiredAttachment {
   return { ...attachment, attributes: { ...clearedAttributes(former), ...attachment.attributes } };
 }

@@ -78,7 +78,7 @@ function declarationOf({ protect, managed, publish, attachments }: DesiredDraft)
 }
 
 /** The addresses of a plan at which the manifests declare something else than when it was made. */
-export function declaredOtherwise({ base }: Pick<Plan, "base">, desired: Desired): readonly string[] {
+export function changedDeclarations({ base }: Pick<Plan, "base">, desired: Desired): readonly string[] {
   const addresses = base.resources.map(({ address }) => address);
   const declarations = declarationsOf(addresses, desired);
   return base.resources

@@ -8,7 +8,7 @@ import { noLineage, type Recorded } from "../model/recorded.ts";
 import { sanitizeJson } from "../model/sanitize-json.ts";
 import { digestOf } from "./digest.ts";
 import { PlanError } from "./ownership.ts";
-import { declaredOtherwise } from "./plan-basis.ts";
+import { changedDeclarations } from "./plan-basis.ts";
 import { planSchema } from "./plan-schema.ts";
 import { type PlanHistory, type Resumption, resumePlan } from "./resume.ts";
 import { waitingDrafts } from "./safety.ts";
@@ -127,7 +127,7 @@ export function assertDeclared(plan: Plan, desired: Desired): void {
       hint,
     });
   }
-  const addresses = declaredOtherwise(plan, desired);
+  const addresses = changedDeclarations(plan, desired);
   if (addresses.length === 0) return;
   throw stale(`what the manifests declare for ${someOf(addresses)} has changed since the plan was made`);
 }

@@ -114,7 +114,7 @@ describe("workflow of examples/github", () => {
     expect(example.sandbox.state().products).toHaveLength(1);
   });
 
-  test("applies no plan of another pull request of the same branch", async () => {
+  test("ignores the plan of a second pull request of the same branch", async () => {
     await edit("{ file_id: 9900012 }");
     await propose(1, "aaa", { number: 12 });
     await example.folder.write({
@@ -222,7 +222,7 @@ describe("workflow of examples/github", () => {
     expect(failedStep(unmerged.apply)?.stdout).toContain("::error::No pull request merged into main");
     const unnamed = await dispatch(4, { job: "apply", pull_request: "1/files" });
     expect(failedStep(unnamed.apply)?.stdout).toContain("::error::Give the number of a merged pull request.");
-    // Whoever can push a branch can upload anything in a run of its pull request.
+    // Everyone with push access can upload any artifact in a run of a pull request.
     github.artifacts.push({ id: 9, run: 1, name: "draftsync-rest-1", expired: false, folder: example.path });
     const untrusted = await dispatch(6, { job: "apply", pull_request: "12", run: "1" });
     expect(failedStep(untrusted.apply)?.stdout).toContain("::error::Run 1 has no plan of remaining changes");

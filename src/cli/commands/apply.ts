@@ -199,7 +199,9 @@ async function prepareSaved(workspace: Workspace, file: string, flags: ApplyFlag
   const checked = await checkSavedPlan(workspace, whole);
   const { plan, recorded } = checked;
   const progress = describeProgress(checked);
-  return { plan, whole, check: checkSavedPlan, recorded, locationOf: () => undefined, progress };
+  // Without a question, the local files were hashed a moment ago.
+  const check = flags.autoApprove ? checkPlan : checkSavedPlan;
+  return { plan, whole, check, recorded, locationOf: () => undefined, progress };
 }
 
 function questionFor({ removed_drafts: removed }: Plan): string {
