@@ -5,6 +5,10 @@ import { isYamlName } from "./glob-pattern.ts";
 import { below, lastingVersionOf, type RealPaths, versionOf } from "./paths.ts";
 import { outsideFile, unreadable } from "./search-diagnostics.ts";
 
+/** How often a search reads a folder: folders that link to each other are walked along every path between them. */
+const maxReads = 250;
+const tooManyWays = new Error(`links lead to it in more than ${maxReads} ways`);
+
 /** What {@link guardedFs} notes. */
 export interface SearchNotes {
   /** Gets the paths of files that are no links. */
@@ -33,6 +37,7 @@ export function guardedFs(
 ): typeof nodeFs {
   const links = new Map<string, string>();
   const refused = new Set<string>();
+  const reads = new Map<string, number>();
   const nameOf = (path: string) =>
     relative(root, links.get(path.replace(/(?<=.)\/$/, "")) ?? path)
       .split(sep)
@@ -53,6 +58,13 @@ export function guardedFs(
     if (leadsOutside(path, paths)) {
       if (!refused.has(path)) report(outsideFile(nameOf(path)));
       refused.add(path);
+      done(null, []);
+      return;
+    }
+    const read = (reads.get(path) ?? 0) + 1;
+    reads.set(path, read);
+    if (read > maxReads) {
+      if (read === maxReads + 1) report(unreadable(nameOf(path) || "the workspace folder", tooManyWays));
       done(null, []);
       return;
     }

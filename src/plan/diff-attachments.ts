@@ -187,21 +187,25 @@ function compare(
   const { kind } = attachment.address;
   const { record: known, former, taken } = found;
   if (known === undefined) {
-    const made = taken === undefined ? attachment : withCarried(attachment, taken);
+    const made = withCarried(attachment, { before: taken });
     const after = desiredState(made, index);
     const attributes = changedAttributes(kind, {}, made.attributes);
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
   const isReplaced = isOtherContent(attachment, known, index);
-  const replaced = isReplaced ? known : (former ?? taken);
-  const carried = replaced === undefined ? attachment : withCarried(attachment, replaced);
-  const isOthers = !isReplaced && isOfOther(address, known, found);
-  const desired = isOthers ? withoutOthers(carried, known.attributes) : carried;
+  const desired = isReplaced
+    ? withCarried(attachment, { before: known })
+    : withCarried(attachment, {
+        before: former ?? taken,
+        now: known,
+        isOthers: isOfOther(address, known, found),
+      });
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
   const differs = !hasAttributes(kind, knownAttributes, desired.attributes);
-  const wanted = replaced === undefined ? withConfirmed(desired, known, index) : desired;
+  const isSame = !isReplaced && former === undefined && taken === undefined;
+  const wanted = isSame ? withConfirmed(desired, known, index) : desired;
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || !differs)) {
@@ -244,15 +248,26 @@ function withConfirmed(
   return { ...attachment, attributes: { ...confirmed, ...attachment.attributes } };
 }
 
-/** A new file keeps what the one that it replaces has and is not managed. An empty text is what a new file has anyway. */
-function withCarried(attachment: DesiredAttachment, replaced: RecordedAttachment): DesiredAttachment {
-  const kept = withoutEmpty(replaced.attributes);
-  return { ...attachment, attributes: { ...kept, ...attachment.attributes } };
+interface Carried {
+  /** The file that the entry has had until now. */
+  readonly before: RecordedAttachment | undefined;
+  /** The attached one that it gets instead; `undefined` for a new file. */
+  readonly now?: RecordedAttachment;
+  /** Whether that was another entry's. */
+  readonly isOthers?: boolean;
 }
 
-/** Clears the values of the entry that had the file. */
-function withoutOthers(attachment: DesiredAttachment, former: Attributes): DesiredAttachment {
-  return { ...attachment, attributes: { ...clearedAttributes(former), ...attachment.attributes } };
+/**
+ * What is not managed stays with an entry when it gets another file: it is set as on the file before. The values that this file
+ * had for another entry are cleared; an empty text is what a new file has anyway.
+ */
+function withCarried(
+  attachment: DesiredAttachment,
+  { before, now, isOthers = false }: Carried,
+): DesiredAttachment {
+  const kept = now === undefined ? withoutEmpty(before?.attributes ?? {}) : before?.attributes;
+  const cleared = isOthers && now !== undefined ? clearedAttributes(now.attributes) : {};
+  return { ...attachment, attributes: { ...cleared, ...kept, ...attachment.attributes } };
 }
 
 function withoutEmpty(attributes: Attributes): Attributes {

@@ -11,7 +11,7 @@ import {
 } from "../model/recorded.ts";
 import { locationAt } from "../model/source-location.ts";
 import type { Differences } from "./differences.ts";
-import { blockingDoubts, inDoubtChange, isCopyOf } from "./doubts.ts";
+import { blockingDoubts, draftsInDoubt, inDoubtChange, isCopyOf } from "./doubts.ts";
 
 /** Duplicates, by name: desired against recorded. One that is taken away is only forgotten. */
 export function diffDuplicates(desired: Desired, recorded: Recorded): Differences {
@@ -21,7 +21,8 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const wanted = new Set(desired.duplicates.map(({ name }) => name));
   const published = publicationsInForce(recorded);
   const toPublish = new Set(desired.drafts.filter(({ publish }) => publish).map(({ draftId }) => draftId));
-  const raised = new Set(raisedRevisions(desired, published));
+  const unsettled = draftsInDoubt(recorded);
+  const replaced = new Set([...raisedRevisions(desired, published), ...unsettled]);
   const left = recorded.duplicates.filter(
     ({ name }) => !wanted.has(name) && !blocked.has(`duplicates/${name}`),
   );
@@ -42,10 +43,10 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       continue;
     }
     const draftId = draftOf(duplicate.product);
-    // A product that this plan replaces is not copied: the copy waits for the new one.
-    const inForce = raised.has(draftId) ? undefined : published.get(draftId)?.productId;
+    // A product that this plan replaces, or a publish in doubt may have, is not copied: the copy waits for the new one.
+    const inForce = replaced.has(draftId) ? undefined : published.get(draftId)?.productId;
     const after = duplicated(duplicate.product, inForce);
-    if (after.product_id === undefined && !toPublish.has(draftId)) {
+    if (after.product_id === undefined && !toPublish.has(draftId) && !unsettled.has(draftId)) {
       diagnostics.push(neverPublished(address, duplicate));
       continue;
     }

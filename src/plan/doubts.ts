@@ -78,6 +78,20 @@ export function isCopyOf({ intent: { draftId, productId } }: RecordedOperation, 
   );
 }
 
+/** The duplicates in doubt that may have made such a copy. */
+export function doubtsOfCopy(
+  copy: DuplicateState,
+  inDoubt: readonly RecordedOperation[],
+): readonly RecordedOperation[] {
+  return inDoubt.filter((doubt) => doubt.kind === "duplicate" && isCopyOf(doubt, copy));
+}
+
+/** The drafts whose publish is in doubt: which product is in force is not known. */
+export function draftsInDoubt({ inDoubt }: Recorded): ReadonlySet<number> {
+  const publishes = inDoubt.filter(({ kind }) => kind === "publish");
+  return new Set(publishes.flatMap(({ intent: { draftId } }) => draftId ?? []));
+}
+
 /** Whether an operation in doubt must not be sent again. */
 export function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || makesProduct(kind);

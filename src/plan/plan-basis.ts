@@ -6,6 +6,7 @@ import { append } from "../model/lists.ts";
 import type { Plan, PlanBasis } from "../model/plan.ts";
 import { formatVersion, type Recorded, type RecordedOperation } from "../model/recorded.ts";
 import { canonicalJson, digestOf } from "./digest.ts";
+import { doubtsOfCopy } from "./doubts.ts";
 
 /** What the ledger recorded, and the manifests declare, for everything that a plan changes or reports drift of, sorted by address. */
 export function basesOf(
@@ -16,6 +17,11 @@ export function basesOf(
   const items = [...changes, ...drift.filter(({ type }) => type !== "product_gone")];
   const addresses = [...new Set(items.map(({ address }) => wholeAddress(address)))].sort(compareText);
   const doubts = doubtsByResource(inDoubt);
+  for (const change of changes) {
+    if (change.action !== "duplicate") continue;
+    // One of them may have made this copy under another name.
+    for (const doubt of doubtsOfCopy(change.after, inDoubt)) append(doubts, change.address, doubt);
+  }
   const digests = digestsOf(addresses, recorded);
   const declarations = declarationsOf(addresses, desired);
   return addresses.map((address) => {
@@ -106,7 +112,7 @@ export function makeFreshTest(
   };
 }
 
-function doubtsByResource(inDoubt: readonly RecordedOperation[]): ReadonlyMap<string, RecordedOperation[]> {
+function doubtsByResource(inDoubt: readonly RecordedOperation[]): Map<string, RecordedOperation[]> {
   const byAddress = new Map<string, RecordedOperation[]>();
   for (const operation of inDoubt) append(byAddress, wholeAddress(operation.address), operation);
   return byAddress;

@@ -24,7 +24,7 @@ import {
 import { changedAttributes, fileResource } from "../model/resource.ts";
 import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sortDiagnostics } from "./differences.ts";
-import { inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
+import { doubtsOfCopy, draftsInDoubt, inDoubtChange, isBlocking, sentState } from "./doubts.ts";
 import { namesOfPlan } from "./names.ts";
 import { makeFreshTest } from "./plan-basis.ts";
 import { withChanges } from "./policy.ts";
@@ -213,16 +213,11 @@ class RestOfPlan {
   }
 
   /** A call in doubt that the plan does not know of may have made the same copy under another name. */
-  #isMaybeCopied({ after }: DuplicateChange): boolean {
-    const isPlanned = (each: RecordedOperation) =>
-      this.#plan.changes.some(({ address }) => address === each.address);
-    return this.#recorded.inDoubt.some(
-      (doubt) =>
-        doubt.kind === "duplicate" &&
-        !this.#runIds.has(doubt.runId) &&
-        isCopyOf(doubt, after) &&
-        !isPlanned(doubt),
-    );
+  #isMaybeCopied({ address, after }: DuplicateChange): boolean {
+    const basis = this.#plan.base.resources.find((each) => each.address === address);
+    const isKnown = ({ id, runId }: RecordedOperation) =>
+      this.#runIds.has(runId) || basis?.in_doubt?.includes(id) === true;
+    return !doubtsOfCopy(after, this.#recorded.inDoubt).every(isKnown);
   }
 
   /** A copy of a draft's product is of the product in force: the planned one, or the one that this plan published. */
@@ -233,9 +228,7 @@ class RestOfPlan {
     if (product_id !== undefined) return product_id === productId ? [change] : "stale";
     const planned = this.#plan.changes.find(({ address }) => address === publicationAddress(draft_id));
     const isOpen = planned?.action === "publish" && planned.after.revision !== revision;
-    const isInDoubt = this.#recorded.inDoubt.some(
-      ({ kind, intent }) => kind === "publish" && intent.draftId === draft_id,
-    );
+    const isInDoubt = draftsInDoubt(this.#recorded).has(draft_id);
     if (productId === undefined || isOpen || isInDoubt) return [change];
     return [{ ...change, after: { product_id: productId, draft_id } }];
   }

@@ -76,6 +76,37 @@ describe("a copy of a draft that is to be published again", () => {
     expect(copies()).toEqual([]);
   });
 
+  test.each(["lowered", "taken away"])(
+    "waits while the publish is in doubt whose revision is %s",
+    async (how) => {
+      await folder.write({ "manifests/a.yaml": revision(2) });
+      proxy.choose = ({ method, path }) =>
+        method === "POST" && path === "/api/products" ? { type: "answer-lost" } : undefined;
+      expect(await apply()).toMatchObject({ code: 4 });
+      proxy.choose = () => undefined;
+      await folder.write({ "manifests/a.yaml": (how === "lowered" ? revision(1) : draft) + copy });
+      expect(await apply()).toMatchObject({ code: 4 });
+      expect(copies()).toEqual([]);
+      const product = sandbox.state().products.at(-1)?.id;
+      await run("resolve", "drafts/1/product", "--product-id", String(product));
+      expect(await apply()).toMatchObject({ code: 0 });
+      expect(copies()).toEqual([`POST /api/products/${product}/duplicate`]);
+    },
+  );
+
+  test("is made beside a doubt about another copy, also alone and from a saved plan", async () => {
+    await folder.write({ "manifests/a.yaml": revision(1) + copy.replace("copy", "other") });
+    proxy.choose = ({ path }) => (path.endsWith("/duplicate") ? { type: "answer-lost" } : undefined);
+    expect(await apply()).toMatchObject({ code: 4 });
+    proxy.choose = () => undefined;
+    const both =
+      "---\nduplicates: [{ name: other, product: { draft: 1 } }, { name: copy, product: { draft: 1 } }]\n";
+    await folder.write({ "manifests/a.yaml": revision(1) + both });
+    await run("plan", "--out", "plan.json", "--target", "duplicates/copy");
+    expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    expect(copies()).toHaveLength(2);
+  });
+
   test("waits while the publish is in doubt, however often the plan is applied", async () => {
     await folder.write({ "manifests/a.yaml": revision(2) + copy });
     proxy.choose = ({ method, path }) =>

@@ -298,8 +298,9 @@ async function checkProduct(
   const service = await workspace.connect(() => {});
   const read = await service.getProduct(productId, undefined, workspace.cli.signal);
   const hint = "Look up the product id at the service again.";
+  const goneHint = `${hint} If the product was made and is gone: remove it from the manifests unless it is to be made again, and then use --not-done.`;
   const draft = draftNamedBy(
-    expectDone(read, (failure) => (failure.code === "gone" ? { ...failure, hint } : failure)),
+    expectDone(read, (failure) => (failure.code === "gone" ? { ...failure, hint: goneHint } : failure)),
   );
   if (draftId === undefined || draft === "" || draft === String(draftId)) {
     await (await workspace.ledger()).bind(workspace.owner);

@@ -175,6 +175,21 @@ test("follows a link in a linked folder to a folder within it that the patterns 
   expect([files, diagnostics]).toEqual([["m/a.yaml", "m/team/b.yaml", "m/team/current/c.yaml"], []]);
 });
 
+test("rejects a folder to which links lead in more ways than can be walked", async () => {
+  const levels = Array.from({ length: 9 }, (_none, at) => `m/${at}`);
+  const root = workspace(Object.fromEntries(levels.map((folder) => [`${folder}/x.yaml`, ""])));
+  for (const at of levels.keys()) {
+    for (const name of at === 8 ? [] : ["a", "b"]) symlinkSync(`../${at + 1}`, join(root, `m/${at}/${name}`));
+  }
+  const { diagnostics } = await findFiles(root, ["m/0/**/*.yaml"]);
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toMatchObject([
+    {
+      code: "manifest-unreadable",
+      message: expect.stringContaining("links lead to it in more than 250 ways"),
+    },
+  ]);
+});
+
 test("rejects links out of the workspace and does not follow them", async () => {
   const outside = workspace({ "deep/x.yaml": "draft: 1\n" });
   const root = workspace({ "m/a.yaml": "" });

@@ -139,6 +139,17 @@ test("a file that is put back keeps what its entry had, also beside a newer file
   ]);
 });
 
+test("a text that was cleared stays cleared when the file before is put back", () => {
+  const original = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes: { renderer: "vray" } });
+  const newer = recordedFile(1, 11, { address: source, sha256: "new", attributes: { renderer: "" } });
+  const recorded = recordedWith({ attachments: [original, newer] });
+  const { changes } = planOf(desired(wantedSource(1, "a.glb", "old")), recorded);
+  expect(changes).toMatchObject([
+    { action: "delete", before: { file_id: 11 } },
+    { action: "update", address: source, after: { file_id: 10, renderer: "" }, attributes: ["renderer"] },
+  ]);
+});
+
 test("a file that another one replaced has nothing of its former entry in the place of a third", () => {
   const attributes = { renderer: "vray", is_native: true };
   const marked = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes });
