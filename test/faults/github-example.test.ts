@@ -41,10 +41,11 @@ const run = (trigger: Given, { fork = false, environments = ["draftsync", "draft
   );
 
 /** Runs a pull request; GitHub lists the run if it succeeds. */
-async function propose(id: number, sha: string, { number = 12, from = repositoryName } = {}) {
+async function propose(id: number, sha: string, { number = 12, from = repositoryName, newest = sha } = {}) {
   const fork = from !== repositoryName;
+  github.heads.set(number, newest);
   const ends = await run(
-    { event: "pull_request", run: id, sha: `merge${sha}`, pullRequest: { number, from } },
+    { event: "pull_request", run: id, sha: `merge${sha}`, pullRequest: { number, from, head: sha } },
     { fork },
   );
   if (Object.values(ends).every(({ result }) => result !== "failure"))
@@ -114,6 +115,13 @@ describe("workflow of examples/github", () => {
     expect(example.sandbox.state().products).toHaveLength(1);
   });
 
+  test("leaves the comment to the run of the newest commit", async () => {
+    await propose(1, "bbb");
+    await edit("{ file_id: 9900012 }");
+    expect(resultsOf(await propose(2, "aaa", { newest: "bbb" }))).toMatchObject({ comment: "success" });
+    expect(comments()).toEqual([expect.not.stringContaining("9900012")]);
+  });
+
   test("ignores the plan of a second pull request of the same branch", async () => {
     await edit("{ file_id: 9900012 }");
     await propose(1, "aaa", { number: 12 });
@@ -174,7 +182,21 @@ describe("workflow of examples/github", () => {
     const again = await merge(2, "aaa", { attempt: 2 });
     expect(resultsOf(again)).toMatchObject({ apply: "success", rest: "skipped", comment: "skipped" });
     expect(attached()).toBe(3);
-    expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan-12", "draftsync-rest-1"]);
+    expect(github.artifacts.map(({ name }) => name)).toEqual([
+      "draftsync-plan-12",
+      "draftsync-unread-1",
+      "draftsync-rest-1",
+    ]);
+  });
+
+  test("does not apply a plan of remaining changes that no comment showed", async () => {
+    await propose(1, "aaa");
+    await edit("{ file_id: 9900099 }");
+    github.fails.add("POST issues/12/comments");
+    expect(resultsOf(await merge(2, "aaa"))).toMatchObject({ rest: "success", comment: "failure" });
+    const again = await merge(2, "aaa", { attempt: 2 });
+    expect(failedStep(again.apply)).toMatchObject({ code: 6 });
+    expect(writes()).toBe(0);
   });
 
   test("gives forks no key and accepts no plan from their runs", async () => {

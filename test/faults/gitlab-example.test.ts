@@ -36,7 +36,7 @@ let notes: { id: number; author: { id: number }; body: string }[];
 beforeEach(async () => {
   example = await startExample("gitlab");
   notes = [];
-  answers = { "GET /user": { id: 7 } };
+  answers = { "GET /user": { id: 7 }, "GET /merge_requests/12": { sha: "c0ffee" } };
   server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://gitlab");
     const path = pathname.replace("/api/v4", "").replace("/projects/5", "");
@@ -244,6 +244,11 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
     expect(notes[0]?.body.startsWith(`${marker}\n`)).toBe(true);
     expect((await run("comment", "request", { after: folder })).code).toBe(0);
     expect(notes).toHaveLength(1);
+    // A pipeline of an older commit leaves the comment as it is.
+    notes = [{ id: 0, author: { id: 7 }, body: `${marker}\nof a newer commit` }];
+    answers["GET /merge_requests/12"] = { sha: "decaf" };
+    expect((await run("comment", "request", { after: folder })).code).toBe(0);
+    expect(notes[0]?.body).toContain("of a newer commit");
     expect(example.arrivals).toEqual([]);
     expect(await readFile(`${folder}/plan.html`, "utf8")).toMatch(/^<!doctype html>/i);
     merge(await readFile(`${folder}/plan.json`, "utf8"));

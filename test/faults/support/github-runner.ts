@@ -40,8 +40,8 @@ export interface Trigger {
   readonly sha: string;
   readonly attempt?: number;
   readonly ref?: string;
-  /** The pull request, and the repository of its branch. */
-  readonly pullRequest?: { readonly number: number; readonly from: string };
+  /** The pull request, the repository of its branch, and its commit. */
+  readonly pullRequest?: { readonly number: number; readonly from: string; readonly head: string };
   /** Inputs of a run that an operator starts. */
   readonly inputs?: Readonly<Record<string, string | boolean>>;
   /** Secrets of the repository. Forks get none. */
@@ -225,10 +225,9 @@ function contextOf(
   more: { needs: object; steps?: object; secrets?: object },
 ): data.Dictionary {
   const { pullRequest } = trigger;
+  const { number, from, head: sha } = pullRequest ?? {};
   const event =
-    pullRequest === undefined
-      ? {}
-      : { pull_request: { number: pullRequest.number, head: { repo: { full_name: pullRequest.from } } } };
+    pullRequest === undefined ? {} : { pull_request: { number, head: { sha, repo: { full_name: from } } } };
   const context = {
     github: {
       event_name: trigger.event,

@@ -28,6 +28,10 @@ export interface GitHub {
   /** Merged pull requests by merge commit. */
   readonly merged: Map<string, { number: number; head: string; base?: string }>;
   readonly comments: Map<number, Comment[]>;
+  /** The last commits of open pull requests. */
+  readonly heads: Map<number, string>;
+  /** Requests that fail, such as `POST issues/12/comments`. */
+  readonly fails: Set<string>;
   close(): Promise<void>;
 }
 
@@ -45,6 +49,8 @@ export async function startGitHub(): Promise<GitHub> {
     runs: [] as GitHub["runs"],
     merged: new Map<string, { number: number; head: string; base?: string }>(),
     comments: new Map<number, Comment[]>(),
+    heads: new Map<number, string>(),
+    fails: new Set<string>(),
   };
   const add = (number: number, body: string) => {
     const all = state.comments.get(number) ?? [];
@@ -77,7 +83,8 @@ export async function startGitHub(): Promise<GitHub> {
   const pullOf = (number: number) => {
     const request = [...state.merged.values()].find((each) => each.number === number);
     const base = { ref: request?.base ?? "main" };
-    if (request === undefined) return { number, merged_at: null, base, head: { sha: "0" } };
+    if (request === undefined)
+      return { number, merged_at: null, base, head: { sha: state.heads.get(number) } };
     return { number, merged_at: "2026-11-21", base, head: { sha: request.head } };
   };
   /** Runs that are not listed are those of the default branch. */
@@ -112,6 +119,7 @@ export async function startGitHub(): Promise<GitHub> {
   ];
   const answer = (method = "", { pathname, searchParams }: URL, body: string) => {
     const path = pathname.replace(`/repos/${repositoryName}/`, `${method} `);
+    if (state.fails.has(path)) return undefined;
     const [route, reply] = routes.find(([each]) => each.test(path)) ?? [];
     const [, part = ""] = route?.exec(path) ?? [];
     return reply?.(part, searchParams, body === "" ? "" : JSON.parse(body).body);
