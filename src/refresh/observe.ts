@@ -42,7 +42,7 @@ export async function observe(options: ObserveOptions): Promise<ObserveResult> {
   const { policy, recorded, reader, clock, emit } = options;
   const now = clock.now();
   const { targets, deferred } = selectTargets({ ...options, now, uploadsPerCall: reader.uploadsPerCall });
-  const maxCalls = policy.mode === "full" ? Number.POSITIVE_INFINITY : policy.maxCalls;
+  const { maxCalls } = policy;
   emit({
     type: "refresh_started",
     format_version: eventFormatVersion,
@@ -56,7 +56,7 @@ export async function observe(options: ObserveOptions): Promise<ObserveResult> {
     mode: policy.mode,
     attachments: policy.attachments,
     calls: fetched.calls,
-    max_calls: policy.mode === "full" ? null : policy.maxCalls,
+    max_calls: maxCalls === Infinity ? null : maxCalls,
     checked: checkedCount - found.unreadable.length,
     unreadable: found.unreadable.length,
     deferred: deferred + countResources(targets) - checkedCount,

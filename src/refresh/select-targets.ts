@@ -12,7 +12,7 @@ export interface RefreshPolicy {
   readonly mode: RefreshMode;
   /** `none`: attachments are not probed. */
   readonly attachments: "none" | "probe";
-  /** The most calls of a refresh in the mode `budget`. */
+  /** The most calls; `Infinity`: no limit. */
   readonly maxCalls: number;
   /** Records confirmed more recently than this are not fetched in the mode `budget`; milliseconds. */
   readonly maxAgeMs: number;
@@ -48,8 +48,8 @@ export interface TargetSelection {
  *   3  the longest unconfirmed     recorded files and products, by when they were confirmed or fetched last
  * ```
  *
- * Attachments are included only if they may be probed. The mode `full` has no limit, and includes desired files without a
- * record in every draft.
+ * Attachments are included only if they may be probed. The mode `full` includes what was confirmed a moment ago, and desired
+ * files without a record in every draft.
  */
 export function selectTargets(input: SelectTargetsInput): TargetSelection {
   const { policy } = input;
@@ -59,7 +59,7 @@ export function selectTargets(input: SelectTargetsInput): TargetSelection {
     ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
     ...oldestFirst(input),
   ]).filter(targetFilter(policy));
-  const targets = policy.mode === "full" ? due : due.slice(0, policy.maxCalls);
+  const targets = due.slice(0, policy.maxCalls);
   return { targets, deferred: countResources(due) - countResources(targets) };
 }
 

@@ -166,16 +166,20 @@ test.each([
   expect(sandbox.state().attachments).toHaveLength(4);
 });
 
-test("a refresh uses at most half of --max-calls", async () => {
+test.each(["budget", "full"])("a refresh in the mode %s uses at most half of --max-calls", async (mode) => {
   expect(await apply()).toMatchObject({ code: 0 });
   await folder.write({
-    "draftsync.yaml": `${config()["draftsync.yaml"]}refresh: { attachments: probe, max_calls: 100 }\n`,
+    "draftsync.yaml": `${config()["draftsync.yaml"]}refresh: { attachments: probe, max_calls: 100, max_age: ${mode === "full" ? "1h" : "0s"} }\n`,
     "manifests/a.yaml": publishedDraft(170),
   });
   arrivals.length = 0;
-  const ended = await apply("--max-calls", "10", "--json");
+  const ended = await apply("--max-calls", "10", "--refresh", mode, "--json");
   const events = parseEvents(ended.stdout);
-  expect(events.find(({ type }) => type === "refresh_finished")).toMatchObject({ max_calls: 5, calls: 5 });
+  expect(events.find(({ type }) => type === "refresh_finished")).toMatchObject({
+    mode,
+    max_calls: 5,
+    calls: 5,
+  });
   expect(events.at(-1)).toMatchObject({ stopped: "max_calls", totals: { done: 5, calls: 5 } });
   expect([ended.code, calls().length]).toEqual([7, 10]);
 });

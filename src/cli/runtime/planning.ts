@@ -189,18 +189,14 @@ async function givesWay({ reader }: Workspace, { maxCalls, until }: RunLimits = 
 
 /**
  * Half of the calls that the limits, and the rate until their end, allow. The other half is for the changes: a refresh of a
- * large workspace would use up the calls of every run.
+ * large workspace would use up the calls of every run. A full refresh has no other bound, and goes on to the half of the time.
  */
 function limitPolicy(policy: RefreshPolicy, { maxCalls, until }: RunLimits, rate: RateBound): RefreshPolicy {
   const isFull = policy.mode === "full";
-  const inTime = isFull
-    ? undefined
-    : until && rate.limit * Math.ceil(msUntil(until, systemClock) / rate.windowMs);
-  const calls = Math.min(maxCalls ?? Infinity, inTime ?? Infinity);
-  if (calls === Infinity) return policy;
-  const half = Math.max(0, Math.floor(calls / 2));
-  const allowed = isFull ? half : Math.min(policy.maxCalls, half);
-  return { ...policy, mode: "budget", maxCalls: allowed };
+  const hasEnd = until !== undefined && !isFull;
+  const inTime = hasEnd ? rate.limit * Math.ceil(msUntil(until, systemClock) / rate.windowMs) : Infinity;
+  const half = Math.floor(Math.min(maxCalls ?? Infinity, inTime) / 2);
+  return { ...policy, maxCalls: Math.max(0, isFull ? half : Math.min(policy.maxCalls, half)) };
 }
 
 /** Aborts when half of a quota is used that the service announces, and calls beyond it would not wait. The rest is for the changes. */

@@ -51,7 +51,7 @@ export async function observeAll(
     const { observed } = await observe({
       desired,
       recorded,
-      policy: { mode: "full", attachments: "probe", maxCalls: 0, maxAgeMs: 0 },
+      policy: { mode: "full", attachments: "probe", maxCalls: Infinity, maxAgeMs: 0 },
       reader: service,
       fileIdOf: makeFileIdFinder(recorded),
       settleDelayMs: connection.settleDelayMs,

@@ -148,7 +148,7 @@ function observe(desired: Desired, recorded: Recorded, next: () => ReadResult<At
   const { targets } = selectTargets({
     desired,
     recorded,
-    policy: { mode: "full", attachments: "probe", maxCalls: 0, maxAgeMs: 0 },
+    policy: { mode: "full", attachments: "probe", maxCalls: Infinity, maxAgeMs: 0 },
     now: observedAt,
     uploadsPerCall: 50,
     fileIdOf: makeFileIdFinder(recorded),

@@ -67,7 +67,7 @@ describe("refresh summary", () => {
     {
       name: "everything without a budget",
       planned: 5,
-      policy: policyOf({ mode: "full", maxCalls: 0 }),
+      policy: policyOf({ mode: "full", maxCalls: Infinity }),
       reply: healthy,
       summary: {
         mode: "full",
