@@ -9,7 +9,7 @@ import { append } from "../model/lists.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import { type Plan, type PlanDraft, readTooLittle } from "../model/plan.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import { addressesOfProducts, keysOfUploads } from "../model/recorded.ts";
+import { holdersOf } from "./claims.ts";
 import { type ApplyContext, type ApplyOptions, bindOnce, newRunId } from "./context.ts";
 import { type DraftEnd, type DraftWork, runDraft } from "./draft-run.ts";
 import { readEarlierWrites } from "./earlier-writes.ts";
@@ -64,14 +64,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const context: ApplyContext = {
     ...options,
     earlierWrites: await readEarlierWrites(ledger, options),
-    holders: lazily(async () => {
-      const recorded = await ledger.load();
-      return {
-        products: addressesOfProducts(recorded),
-        uploads: keysOfUploads(recorded),
-        registered: new Map(recorded.uploads.map((upload) => [upload.uploadId, upload])),
-      };
-    }),
+    holders: lazily(async () => holdersOf(await ledger.load(), plan)),
     bind: bindOnce(ledger, owner, options.confirmedAt),
     runId,
     startedAt,
@@ -104,7 +97,8 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   // Another replica must not rely on a run that could check nothing.
   const status = ended === "done" && readTooLittle(plan, totals) ? "unchecked" : ended;
   const turns = budget === undefined ? {} : { turns: tracker.turns() };
-  await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status, ...turns });
+  const because = typeof end === "object" ? { stopped: end.code } : {};
+  await ledger.finishRun(runId, { totals: { ...totals, ...drift, ...because }, status, ...turns });
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
   const { shortfall } = budget ?? {};

@@ -2,8 +2,8 @@ import type { EventSink } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerOwner, ObjectStorage } from "../model/ports.ts";
-import type { RecordedUpload } from "../model/recorded.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
+import type { Holders } from "./claims.ts";
 import type { EarlierWrites } from "./earlier-writes.ts";
 import type { RunBudget, RunLimits } from "./run-budget.ts";
 import type { Turns } from "./start-order.ts";
@@ -54,25 +54,6 @@ export interface ApplyContext
   readonly whileIdle: <T>(work: () => Promise<T>) => Promise<T>;
   /** How far the run may go; absent: to the end. */
   readonly budget?: RunBudget | undefined;
-}
-
-/** New resources whose ids the service assigns. */
-export interface Holders {
-  /** Addresses. */
-  readonly products: Map<number, string>;
-  /** Keys of objects in storage. */
-  readonly uploads: Map<string, string>;
-  /** The uploads of earlier runs. */
-  readonly registered: ReadonlyMap<string, RecordedUpload>;
-}
-
-/** Takes an id of an answer for `name`; the result says what has it already, if that is something else. */
-export function makeClaim<Id>(name: string, holders: Map<Id, string>): (id: Id) => string | undefined {
-  return (id) => {
-    const holder = holders.get(id) ?? name;
-    holders.set(id, holder);
-    return holder === name ? undefined : holder;
-  };
 }
 
 /** The end of one change, or of one of its stages. */

@@ -16,13 +16,17 @@ export type EarlierWrites = ReadonlyMap<string, readonly EarlierWrite[]>;
 
 /** Reads the publishes and the calls about files that were lost within the last `settleDelayMs`, also those that were sent again since. */
 export async function readEarlierWrites(
-  ledger: Pick<Ledger, "lostWrites">,
+  ledger: Pick<Ledger, "lostWrites" | "redate">,
   { clock, settleDelayMs }: { readonly clock: Clock; readonly settleDelayMs: number },
 ): Promise<EarlierWrites> {
   const now = clock.now();
   const startedAt = clock.monotonic();
   const writes = new Map<string, EarlierWrite[]>();
-  for (const operation of await ledger.lostWrites(now - settleDelayMs)) {
+  const lost = await ledger.lostWrites(now - settleDelayMs);
+  // A clock that was ahead must not make every run wait until that time.
+  const ahead = lost.filter(({ startedAt: sentAt, finishedAt = sentAt }) => finishedAt > now);
+  if (ahead.length > 0) await ledger.redate(ahead.map(({ id }) => id));
+  for (const operation of lost) {
     const { kind, intent, settled, startedAt: sentAt, outcome = "unknown" } = operation;
     const written = kind === "publish" ? draftOf(operation) : fileResourceOf(operation);
     if (written === undefined) continue;

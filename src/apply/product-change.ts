@@ -1,7 +1,8 @@
 import { parseAddress } from "../model/address.ts";
 import type { DuplicateChange, DuplicateState, PublishChange } from "../model/change.ts";
 import type { ProductRef } from "../model/desired.ts";
-import { type ApplyContext, type ChangeEnd, makeClaim } from "./context.ts";
+import { makeClaim } from "./claims.ts";
+import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 
 /** Publishes a product from a draft. Never repeated: what is not `done` is for a person. */

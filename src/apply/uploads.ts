@@ -4,7 +4,8 @@ import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import type { RecordedUpload } from "../model/recorded.ts";
 import { otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
-import { type ApplyContext, makeClaim } from "./context.ts";
+import { makeUploadClaim } from "./claims.ts";
+import type { ApplyContext } from "./context.ts";
 import { runOperation } from "./operation.ts";
 import type { OperationBudget } from "./run-budget.ts";
 
@@ -113,7 +114,7 @@ async function register(
     source === undefined || sha256 === undefined || size === undefined ? {} : { source, sha256, size };
   const address =
     source === undefined ? `uploads/upload_key:${key}` : formatAddress({ type: "upload", source });
-  const claim = makeClaim(key, (await context.holders()).uploads);
+  const claim = makeUploadClaim(key, await context.holders());
   return runOperation<UploadStatus>(context, {
     address,
     kind: "upload",

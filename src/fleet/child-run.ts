@@ -6,6 +6,7 @@ import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
 import { eventSchema } from "../model/event-schema.ts";
 import type { RateBound } from "../model/rate.ts";
+import { formatDuration } from "../model/time.ts";
 import { onAbort } from "../model/wait.ts";
 import { FleetError } from "./fleet-database.ts";
 import type { EndedRun, RunError } from "./fleet-store.ts";
@@ -93,7 +94,9 @@ export async function runChild(run: ChildRun): Promise<RunEnd> {
 }
 
 async function reconcile(run: ChildRun): Promise<RunEnd> {
-  const { child, ended, isLate } = startChild(["reconcile", "--json"], run);
+  // Before the deadline it ends by itself, and its refresh has left time for the changes.
+  const until = formatDuration(Math.ceil(0.9 * run.deadlineMs));
+  const { child, ended, isLate } = startChild(["reconcile", "--json", "--until", until], run);
   const [{ result, failure }, logged, { exitCode, how }] = await Promise.all([
     readEvents(child.stdout),
     readLog(child.stderr),

@@ -60,8 +60,8 @@ export interface NewProductOptions extends WriteOptions {
 
 /** The circumstances of registering an upload. */
 export interface RegisterOptions extends WriteOptions {
-  /** Takes the id of an upload for the caller; the object that it is recorded for, if that is another one. */
-  readonly claim?: (uploadId: string) => string | undefined;
+  /** Takes an upload for the caller; what has it already, if that is something else. */
+  readonly claim?: (upload: UploadStatus) => string | undefined;
 }
 
 /** The circumstances of a publish. */
@@ -211,6 +211,8 @@ export interface Ledger {
    * have been lost: those of unknown outcome, and those that took several requests.
    */
   lostWrites(since: number): Promise<readonly StoredOperation[]>;
+  /** Dates to now what a clock that was ahead has dated into the future. */
+  redate(operationIds: readonly string[]): Promise<void>;
   /** Refuses with `ledger-owner-mismatch` when the ledger is bound to another service or workspace. */
   assertOwner(owner: LedgerOwner): Promise<void>;
   /**

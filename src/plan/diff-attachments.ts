@@ -198,7 +198,7 @@ function compare(
     : withCarried(attachment, {
         before: former ?? taken,
         now: known,
-        isOthers: isOfOther(address, known, found),
+        isOthers: found.isOthers,
       });
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
@@ -220,12 +220,6 @@ function compare(
   return differs
     ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest }
     : { address, action: "adopt", reason: "renamed", before, after: same, ...rest };
-}
-
-/** Whether a record was another entry's until now. A file that is put back was this one's, and a renamed one stays the same. */
-function isOfOther(address: string, known: RecordedAttachment, { former, taken }: Found): boolean {
-  if (former !== undefined) return known.replacedBy !== former.fileId;
-  return taken !== undefined || (known.replacedBy !== undefined && known.address !== address);
 }
 
 function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"> {
@@ -254,7 +248,7 @@ interface Carried {
   /** The attached one that it gets instead; `undefined` for a new file. */
   readonly now?: RecordedAttachment;
   /** Whether that was another entry's. */
-  readonly isOthers?: boolean;
+  readonly isOthers?: boolean | undefined;
 }
 
 /**

@@ -39,6 +39,8 @@ export interface Found {
   readonly former?: RecordedAttachment;
   /** What has the address, and another entry takes: its values are this entry's all the same. */
   readonly taken?: RecordedAttachment;
+  /** Whether `record` was another entry's until now. A file that is put back was this one's, and a renamed one stays the same. */
+  readonly isOthers?: boolean;
 }
 
 /**
@@ -54,9 +56,22 @@ export function findRecorded(
   if (own !== undefined && !isOtherContent(attachment, own, index) && !claimed.has(own))
     return { record: own };
   const elsewhere = findElsewhere(attachment, own, search);
-  if (own === undefined || !isOtherContent(attachment, own, index)) return { record: elsewhere };
-  if (named().has(own)) return { record: elsewhere, taken: own };
-  return elsewhere === undefined ? { record: own } : { record: elsewhere, former: own };
+  if (own === undefined || !isOtherContent(attachment, own, index))
+    return { record: elsewhere, isOthers: isReplaced(elsewhere, attachment, search) };
+  if (named().has(own)) return { record: elsewhere, taken: own, isOthers: true };
+  if (elsewhere === undefined) return { record: own };
+  return { record: elsewhere, former: own, isOthers: elsewhere.replacedBy !== own.fileId };
+}
+
+/** Whether another entry, which is still declared, has a new file instead of this one. */
+function isReplaced(
+  record: RecordedAttachment | undefined,
+  attachment: DesiredAttachment,
+  { index, wanted }: Search,
+): boolean {
+  if (record?.replacedBy === undefined) return false;
+  const successor = index.ofFile(attachment, record.replacedBy);
+  return successor === undefined || wanted().has(successor.address);
 }
 
 /** By its file id, when a manifest now names the file another way; else by its content, when a local file was renamed. */

@@ -28,6 +28,9 @@ export interface FetchTargetsResult {
 /** Codes of failures that mean no request was sent. */
 export const neverMade: ReadonlySet<string> = new Set(["call-budget-exhausted", "aborted"]);
 
+/** The code of a failure after which the service is to be asked again only later than `service.profile.max_wait`. */
+export const pausedTooLong = "retry-after-too-long";
+
 /** Fetches targets in order until the budget is used up. Never throws for a failure of the service or the network. */
 export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchTargetsResult> {
   const { targets, maxCalls, concurrency } = options;
@@ -107,7 +110,7 @@ function fetched<T>(
     return { attempts, observation: make(read) };
   }
   const { failure } = result;
-  if (neverMade.has(failure.code)) return { attempts, failure };
+  if (neverMade.has(failure.code) || failure.code === pausedTooLong) return { attempts, failure };
   const read: ReadResult<T> = failure.code === absence ? { type: "absent" } : { type: "unreadable", failure };
   return { attempts, failure, observation: make(read) };
 }

@@ -1,4 +1,4 @@
-import { compareText, formatAddress, publicationAddress } from "../model/address.ts";
+import { compareText, formatAddress, parseAddress, publicationAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Observation, RefreshMode, RefreshTarget } from "../model/observed.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -63,11 +63,20 @@ export function selectTargets(input: SelectTargetsInput): TargetSelection {
   return { targets, deferred: countResources(due) - countResources(targets) };
 }
 
-/** Uploads have no address that `--target` could name: they are included only without targets. */
+/**
+ * Uploads have no address that `--target` could name: they are included only without targets. A product is published from all
+ * files of its draft, so they are read with it.
+ */
 function targetFilter({ targets = [] }: Pick<RefreshPolicy, "targets">): (target: RefreshTarget) => boolean {
   if (targets.length === 0) return () => true;
-  const scopes = targets.flatMap((target) => parseScope(target) ?? []);
+  const scopes = targets.flatMap((target) => parseScope(publishedFrom(target) ?? target) ?? []);
   return (target) => target.type !== "uploads" && scopes.some((scope) => isInScope(target.address, scope));
+}
+
+/** The draft of a product's address. */
+function publishedFrom(target: string): string | undefined {
+  const address = parseAddress(target);
+  return address?.type === "publication" ? `drafts/${address.draftId}` : undefined;
 }
 
 /** The number of resources in targets: a list of uploads counts each upload. */
@@ -147,15 +156,14 @@ function oldestFirst({ recorded, policy, now }: SelectTargetsInput): RefreshTarg
     ...(policy.attachments === "probe" ? recordedFiles(recorded) : []),
     ...recordedProducts(recorded),
   ];
-  const isDue = ({ confirmedAt }: Aged) => {
-    const age = now - confirmedAt;
-    // A confirmation in the future comes from a wrong clock: its age is unknown.
-    return policy.mode === "full" || age >= policy.maxAgeMs || age < 0;
-  };
+  // A time in the future comes from a wrong clock, and says nothing.
+  const past = (at: number) => (at > now ? 0 : at);
+  const isDue = ({ confirmedAt }: Aged) =>
+    policy.mode === "full" || now - past(confirmedAt) >= policy.maxAgeMs;
   return things
     .filter(isDue)
     .map(({ target, confirmedAt }) => {
-      return { target, at: Math.max(confirmedAt, refreshedAt.get(nameOf(target)) ?? 0) };
+      return { target, at: Math.max(past(confirmedAt), past(refreshedAt.get(nameOf(target)) ?? 0)) };
     })
     .sort((a, b) => a.at - b.at || byName(a.target, b.target))
     .map(({ target }) => target);

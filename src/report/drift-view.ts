@@ -65,8 +65,9 @@ export function viewRefresh(refresh: RefreshSummary, now: number): RefreshView {
   };
 }
 
-function reasonsOf({ max_calls, deferred, attachments }: RefreshSummary): string[] {
-  const budget = max_calls === null ? "interrupted" : `over the budget of ${plural(max_calls, "call")}`;
+function reasonsOf({ calls, max_calls, deferred, attachments }: RefreshSummary): string[] {
+  const isSpent = max_calls !== null && calls >= max_calls;
+  const budget = isSpent ? `over the budget of ${plural(max_calls, "call")}` : "interrupted";
   return [
     ...(deferred > 0 ? [`${budget}; ${formatCount(deferred)} left`] : []),
     ...(attachments === "none" ? ["files are only checked by probe (refresh.attachments: none)"] : []),

@@ -155,7 +155,7 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
       secret: true,
     }),
 
-    /** A response about an upload that is recorded for another object is a mismatch. */
+    /** A response about an upload that the caller knows as another one is a mismatch. */
     createUpload: (uploadKey: string, claim: RegisterOptions["claim"]): Call<UploadStatus> => ({
       method: "POST",
       path: "/api/uploads",
@@ -164,7 +164,7 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
       read: (document) => {
         const reading = readUpload(document, types, { uploadKey });
         if (reading.type !== "valid") return reading;
-        const holder = claim?.(reading.value.uploadId);
+        const holder = claim?.(reading.value);
         if (holder === undefined) return reading;
         return { type: "another", problem: `it names the upload of ${holder}` };
       },
@@ -202,7 +202,7 @@ function withoutValue(reading: Exclude<Parsed<unknown>, { type: "valid" }>): Par
   return reading.type === "without_id" ? { type: "without_id", value: undefined } : reading;
 }
 
-/** A product that is recorded for another address is not the new one. */
+/** A product that the caller knows as another one is not the new one. */
 function claimProduct(reading: Parsed<NewProduct>, claim: NewProductOptions["claim"]): Parsed<NewProduct> {
   if (reading.type !== "valid") return withoutValue(reading);
   const { productId } = reading.value;

@@ -88,3 +88,26 @@ test("a waiting command continues once the lock is free", async () => {
   expect(await waiting.ended).toMatchObject({ code: 0 });
   expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files"]);
 });
+
+test("a service that could not release its lock releases it once the ledger is free, and recover goes on", async () => {
+  await apply();
+  await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 1 }]\n" });
+  const writer = new Database(join(folder.path, ".draftsync/state.db"));
+  // With the outcome on its way, the ledger is busy for longer than the service waits.
+  proxy.choose = () => {
+    writer.exec("begin immediate");
+    proxy.choose = () => undefined;
+    return undefined;
+  };
+  const service = start(["reconcile", "--interval", "1h"]);
+  await expect.poll(service.stderr, { timeout: 90_000 }).toContain("The lock is not released yet");
+  writer.exec("rollback");
+  writer.close();
+  await expect
+    .poll(async () => (await run("lock", "status")).stdout, { timeout: 60_000 })
+    .toBe("Not locked.\n");
+  expect(await run("state", "recover")).toMatchObject({ code: 0 });
+  expect(await apply()).toMatchObject({ code: 0 });
+  service.kill("SIGTERM");
+  await service.ended;
+});

@@ -1,5 +1,4 @@
-import { makeClaim } from "../../apply/context.ts";
-import { addressesOfProducts } from "../../model/recorded.ts";
+import { holdersOf, makeClaim } from "../../apply/claims.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
@@ -66,7 +65,7 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
       declined: "Not duplicated.",
     });
     if (!approved) return cli.end(exitCode.error);
-    const claim = makeClaim(address, addressesOfProducts(recorded));
+    const claim = makeClaim(address, holdersOf(recorded).products);
     const { productId } = await write({
       address,
       kind: "duplicate",

@@ -1,12 +1,11 @@
 import { realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import stringWidth from "fast-string-width";
-import { makeClaim } from "../../apply/context.ts";
+import { holdersOf, makeUploadClaim } from "../../apply/claims.ts";
 import { registrationEffects } from "../../apply/uploads.ts";
 import { hashFile } from "../../manifest/hash-file.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { UploadList, UploadStatus } from "../../model/ports.ts";
-import { keysOfUploads } from "../../model/recorded.ts";
 import { isoTime } from "../../model/time.ts";
 import { uploadEndEffects } from "../../model/upload-name.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
@@ -111,7 +110,8 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
       (local === undefined
         ? ""
         : expectDone(await service.storage.put(local, { signal: cli.signal })).uploadKey);
-    const claim = makeClaim(key, keysOfUploads(await (await workspace.ledger()).load()));
+    const recorded = await (await workspace.ledger()).load();
+    const claim = makeUploadClaim(key, holdersOf(recorded));
     const upload = await write({
       address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
       kind: "upload",

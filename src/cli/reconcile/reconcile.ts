@@ -252,9 +252,10 @@ async function applyLocked(run: Run, { plan, desired }: PlannedState, excluded: 
     const result = await runPlan(workspace, { plan, limits, service, emit, command });
     reportTooFewCalls(cli, result, request.limits);
     const { totals, stopped } = result;
-    const isBlind = readTooLittle(plan, totals);
+    const ownCode = exitCodeOfRun(result, plan);
+    const isBlind = ownCode === exitCode.done && readTooLittle(plan, totals);
     if (isBlind) printDiagnostics(cli.terminal, undefined, [tooLittleRead]);
-    const code = isBlind ? exitCode.error : exitCodeOfRun(result, plan);
+    const code = isBlind ? exitCode.error : ownCode;
     const ends = statusOf(code, excluded);
     const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);
     return {

@@ -70,6 +70,9 @@ export async function postToWebhook(
       authorities: caFile === undefined ? [] : [await loadAuthorities(caFile)],
     });
     const dispatcher = open(0);
+    // Not `AbortSignal.timeout`: nothing would keep it from being collected before it fires.
+    const timeUp = new AbortController();
+    const timer = setTimeout(() => timeUp.abort(new DOMException("timed out", "TimeoutError")), timeoutMs);
     try {
       const { statusCode } = await dispatcher.request({
         origin: url.origin,
@@ -77,10 +80,11 @@ export async function postToWebhook(
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(notification),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        signal: AbortSignal.any([signal, timeUp.signal]),
       });
       return statusCode >= 200 && statusCode < 300 ? undefined : failed(`status ${statusCode}`);
     } finally {
+      clearTimeout(timer);
       await dispatcher.destroy();
     }
   } catch (error) {

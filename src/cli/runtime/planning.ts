@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { z } from "zod";
-import { msUntil, type RunLimits } from "../../apply/run-budget.ts";
+import { type Deadline, msUntil, type RunLimits } from "../../apply/run-budget.ts";
+import { isBlocked } from "../../model/change.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
@@ -8,13 +9,13 @@ import { holderMayWrite } from "../../model/lock.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { RateBound } from "../../model/rate.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { longestTimerMs } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
+import { pausedTooLong } from "../../refresh/fetch-targets.ts";
 import type { RefreshPolicy } from "../../refresh/select-targets.ts";
 import { describeHolder } from "../../report/lock-text.ts";
 import type { Config } from "../config.ts";
@@ -80,28 +81,38 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
   const folder = pathInWorkspace(cli, config, ".");
   const targets = resolveTargets(request.targets, desired, { titles: recorded.titles, folder });
   assertOwner(recorded, owner);
-  let observed: Observed | undefined;
-  const { refresh: mode } = request;
-  if (mode === "full" || (mode !== undefined && !(await givesWay(workspace, request.limits)))) {
-    observed = await refresh(workspace, { ...request, mode, targets, desired, recorded });
-    if (request.underLock && observed.confirmations.length > 0)
+  const { refresh: mode, underLock = false } = request;
+  const warnings = underLock ? [] : await runUnderWay(workspace, recorded);
+  const planFrom = (observed?: Observed) =>
+    buildPlan({
+      workspace: config.workspace,
+      serviceOrigin: config.service.origin,
+      desired,
+      recorded,
+      ...(observed === undefined ? {} : { observed }),
+      rate: config.service.rate,
+      profile: config.service.profile,
+      diagnostics: [...diagnostics, ...nothingDeclared(desired), ...warnings],
+      targets,
+    });
+  const check = async (how: RefreshMode) => {
+    const { observed, failure } = await refresh(workspace, {
+      ...request,
+      mode: how,
+      targets,
+      desired,
+      recorded,
+    });
+    // Recorded also when the refresh was cut, so that the next one goes on from there.
+    if (underLock && observed.confirmations.length > 0)
       recorded = await recordConfirmations(workspace, observed);
-  }
-  const plan = buildPlan({
-    workspace: config.workspace,
-    serviceOrigin: config.service.origin,
-    desired,
-    recorded,
-    ...(observed === undefined ? {} : { observed }),
-    rate: config.service.rate,
-    profile: config.service.profile,
-    diagnostics: [
-      ...diagnostics,
-      ...nothingDeclared(desired),
-      ...(request.underLock ? [] : await runUnderWay(workspace, recorded)),
-    ],
-    targets,
-  });
+    if (failure !== undefined) throw failure;
+    return planFrom(observed);
+  };
+  const isLater = mode === "budget" && underLock && (await givesWay(workspace));
+  let plan = mode === undefined || isLater ? planFrom() : await check(mode);
+  // Without changes that need the calls, the service is checked after all.
+  if (isLater && plan.changes.every(isBlocked)) plan = await check(mode);
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
 }
@@ -146,74 +157,78 @@ interface RefreshRequest extends PlanRequest {
   readonly recorded: Recorded;
 }
 
-/**
- * Reads the service. Writes nothing to it or to the ledger. Throws {@link CliError} with the failure's code when the
- * service is unusable as a whole, and `aborted` after an interrupt.
- */
-async function refresh({ cli, config, connect }: Workspace, request: RefreshRequest): Promise<Observed> {
-  const { mode, targets, desired, recorded, emit, limits = {} } = request;
+/** What was read of the service, and why the command cannot go on: an interrupt, or a service that is unusable as a whole. */
+interface Refreshed {
+  readonly observed: Observed;
+  readonly failure?: CliError;
+}
+
+/** Reads the service. Writes nothing to it or to the ledger. */
+async function refresh({ cli, config, connect }: Workspace, request: RefreshRequest): Promise<Refreshed> {
+  const { mode, targets, desired, recorded, emit, underLock, limits = {} } = request;
   const { observe } = await import("../../refresh/observe.ts");
   const attachments = request.attachments ?? config.refresh.attachments;
-  const halfUsed = new AbortController();
-  const watched = watchQuota(emit, config.service.profile.max_wait, halfUsed);
+  // Not `AbortSignal.timeout`: nothing would keep it from being collected before it fires.
+  const timeUp = new AbortController();
+  const timer = limits.until && setTimeout(() => timeUp.abort(), halfTimeMs(limits.until));
   const { observed, stopped } = await observe({
     desired,
     recorded,
-    policy: limitPolicy({ ...config.refresh, attachments, mode, targets }, limits, config.service.rate),
-    reader: await connect(watched),
+    policy: limitPolicy({ ...config.refresh, attachments, mode, targets }, limits),
+    reader: await connect(emit),
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: config.service.profile.settle_delay,
     concurrency: config.service.concurrency,
     clock: systemClock,
     emit,
-    signal: AbortSignal.any([cli.signal, halfUsed.signal, ...timeUp(limits)]),
-  });
-  if (cli.signal.aborted) throw interruptedWhile("checking the service");
-  if (stopped === undefined) return observed;
+    signal: AbortSignal.any([cli.signal, timeUp.signal]),
+  }).finally(() => clearTimeout(timer));
+  if (cli.signal.aborted) return { observed, failure: interruptedWhile("checking the service") };
+  if (stopped === undefined) return { observed };
   const { code, message, hint = "" } = stopped;
-  throw new CliError(`the service could not be checked: ${message}`, {
+  // A quota that is used up leaves what was read, and the next run its changes.
+  if (code === pausedTooLong && underLock && mode === "budget" && observed.summary.checked > 0)
+    return { observed };
+  const failure = new CliError(`the service could not be checked: ${message}`, {
     code,
     hint: `${hint} To plan from the ledger alone: --refresh none`.trim(),
   });
+  return { observed, failure };
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** After a run that ended at its limit without a call: the refreshes before it may have used all that the rate allows. */
-async function givesWay({ reader }: Workspace, { maxCalls, until }: RunLimits = {}): Promise<boolean> {
-  if (maxCalls === undefined && until === undefined) return false;
-  const last = (await (await reader()).runs({ since: systemClock.now() - dayMs })).at(-1);
-  const { calls } = z.object({ calls: z.number() }).safeParse(last?.totals).data ?? {};
-  return last?.status === "deferred" && calls === 0;
+const totalsSchema = z.object({
+  calls: z.number(),
+  /** Of a run that refreshed. */
+  drift: z.number().optional(),
+  /** The code of what stopped it. */
+  stopped: z.string().optional(),
+});
+
+/**
+ * Whether the last run ended at its limit, or at one of the service's, and its refresh had used up the calls or none was left for
+ * its changes. The next calls are for the changes: otherwise refreshes could use up all that there are.
+ */
+async function givesWay({ reader }: Workspace): Promise<boolean> {
+  const now = systemClock.now();
+  const runs = await (await reader()).runs({ since: now - dayMs });
+  // Where a clock was wrong, runs of the future are recorded.
+  const last = runs.filter(({ startedAt }) => startedAt <= now).at(-1);
+  const { calls, drift, stopped } = totalsSchema.safeParse(last?.totals).data ?? {};
+  const isCut = last?.status === "deferred" || stopped === pausedTooLong;
+  return isCut && (calls === 0 || drift !== undefined);
 }
 
 /**
- * Half of the calls that the limits, and the rate until their end, allow. The other half is for the changes: a refresh of a
- * large workspace would use up the calls of every run. A full refresh has no other bound, and goes on to the half of the time.
+ * Half of the calls that the command may make. The other half is for the changes: a refresh of a large workspace would use up
+ * the calls of every run. A full refresh has no other bound.
  */
-function limitPolicy(policy: RefreshPolicy, { maxCalls, until }: RunLimits, rate: RateBound): RefreshPolicy {
-  const isFull = policy.mode === "full";
-  const hasEnd = until !== undefined && !isFull;
-  const inTime = hasEnd ? rate.limit * Math.ceil(msUntil(until, systemClock) / rate.windowMs) : Infinity;
-  const half = Math.floor(Math.min(maxCalls ?? Infinity, inTime) / 2);
-  return { ...policy, maxCalls: Math.max(0, isFull ? half : Math.min(policy.maxCalls, half)) };
+function limitPolicy(policy: RefreshPolicy, { maxCalls = Infinity }: RunLimits): RefreshPolicy {
+  const half = Math.floor(maxCalls / 2);
+  return { ...policy, maxCalls: policy.mode === "full" ? half : Math.min(policy.maxCalls, half) };
 }
 
-/** Aborts when half of a quota is used that the service announces, and calls beyond it would not wait. The rest is for the changes. */
-function watchQuota(emit: EventSink, maxWaitMs: number, halfUsed: AbortController): EventSink {
-  let calls = 0;
-  let half = Infinity;
-  return (event) => {
-    emit(event);
-    if (event.type === "call_finished") calls += 1;
-    if (event.type === "bound_announced" && event.window_ms > maxWaitMs)
-      half = Math.min(half, event.limit / 2);
-    if (calls >= half) halfUsed.abort();
-  };
-}
-
-function timeUp({ until }: RunLimits): readonly AbortSignal[] {
-  if (until === undefined) return [];
-  const halfMs = Math.max(0, msUntil(until, systemClock) / 2);
-  return [AbortSignal.timeout(Math.min(Math.round(halfMs), longestTimerMs))];
+function halfTimeMs(until: Deadline): number {
+  return Math.min(Math.max(0, Math.round(msUntil(until, systemClock) / 2)), longestTimerMs);
 }

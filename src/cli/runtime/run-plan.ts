@@ -148,10 +148,7 @@ export async function applyConsented(
   if (isNothing(plan)) {
     const isLeft = waitingDrafts(plan).length > 0;
     const exit = plan.changes.length > 0 ? exitCode.inDoubt : isLeft ? exitCode.deferred : exitCode.done;
-    const isBlind = readTooLittle(plan, { done: 0 });
-    return isBlind && exit === exitCode.done
-      ? { exit: exitCode.error, warnings: [...consent.warnings, tooLittleRead] }
-      : { exit, warnings: consent.warnings };
+    return ofChecked({ exit, warnings: consent.warnings }, readTooLittle(plan, { done: 0 }));
   }
   // A file that was attached before is evidence about the publish of its draft.
   const maybePublished = new Map<number, number>();
@@ -169,7 +166,14 @@ export async function applyConsented(
   const result = await runPlan(workspace, options);
   const unreported = reviewed.changes.filter(({ address }) => !reported.has(address));
   const warnings = [...consent.warnings, ...maybePublishedWarnings(unreported, { maybePublished })];
-  return { exit: exitCodeOfRun(result, plan), warnings, result };
+  const end = { exit: exitCodeOfRun(result, plan), warnings, result };
+  return ofChecked(end, readTooLittle(plan, result.totals));
+}
+
+/** Of a run that is complete as far as it knows, but could not read most of what it was to check, that is an error. */
+function ofChecked(end: EndedApply, isBlind: boolean): EndedApply {
+  if (!isBlind || end.exit !== exitCode.done) return end;
+  return { ...end, exit: exitCode.error, warnings: [...end.warnings, tooLittleRead] };
 }
 
 /** Input of {@link runPlan}. */

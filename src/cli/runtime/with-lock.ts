@@ -1,5 +1,5 @@
 import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
-import type { StateStore } from "../../ledger/open-ledger.ts";
+import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { HeldLock, Lease } from "../../model/lock.ts";
 import { systemClock } from "../../model/ports.ts";
@@ -8,6 +8,7 @@ import { makeLiveLine } from "../../report/live-lines.ts";
 import { describeAge, describeHolder, describeJob, describeState } from "../../report/lock-text.ts";
 import { formatMilliseconds, formatSeconds } from "../../report/quantities.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
+import type { Config } from "../config.ts";
 import { CliError, interruptedWhile } from "./cli-error.ts";
 import { refuseWhileRecoveryPending } from "./recovery.ts";
 import { describeThisProcess } from "./this-process.ts";
@@ -69,10 +70,27 @@ export async function withLock<T>(
     return await work();
   } finally {
     await lease.release().catch((error: unknown) => {
-      const text = `The lock was not released (the next command takes it over): ${messageOf(error)}\n`;
+      const text = `The lock is not released yet (${messageOf(error)}). This process goes on trying while it runs; once it has ended, the next command takes the lock over.\n`;
       cli.terminal.log({ level: "warning", text, code: "lock-not-released" });
+      releaseLater(config, lease.lock.id);
     });
   }
+}
+
+/** How often a process that lives on tries to release its lock, milliseconds. */
+const releaseEveryMs = 5000;
+
+/** Of a service: while its process runs, no other one takes its lock over. */
+function releaseLater(config: Config, id: string): void {
+  const later = async () => {
+    const reader = await openLedgerReader({ location: config.stateLocation, clock: systemClock });
+    const lock = await reader.heldLock().finally(() => reader.close());
+    if (lock?.id !== id) return;
+    const store = await openLedger({ location: config.stateLocation, clock: systemClock });
+    await store.releaseLock(id).finally(() => store.close());
+  };
+  const timer = setTimeout(() => later().catch(() => releaseLater(config, id)), releaseEveryMs);
+  timer.unref();
 }
 
 /** A process that is stopped within a commit keeps the ledger busy: the error names it as the holder of the lock. */

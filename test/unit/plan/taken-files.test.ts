@@ -159,6 +159,17 @@ test("a file that another one replaced has nothing of its former entry in the pl
   expect(changes).toMatchObject([{ action: "update", after: { renderer: "", is_native: false } }]);
 });
 
+test("a file that is named another way keeps its values although its replacement has begun", () => {
+  const marked = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes: { renderer: "vray" } });
+  const other = recordedFile(1, 11, { address: source, sha256: "new" });
+  const recorded = recordedWith({ attachments: [marked, other], uploads: [upload("a.glb", "old", 10)] });
+  const { changes } = planOf(desired(byUploadId), recorded);
+  expect(changes).toMatchObject([
+    { action: "delete", before: { file_id: 11 } },
+    { action: "adopt", attributes: [], after: { file_id: 10 } },
+  ]);
+});
+
 test("files that change places leave each entry its values that are not managed any more", () => {
   const other = recordedFile(1, 11, {
     address: `${list}/source:b.glb`,

@@ -137,13 +137,14 @@ describe("call budget", () => {
 
 describe("a failure that stops the run", () => {
   test.each([
-    { name: "a rejected key", reply: answer(401), code: "unauthorized" },
+    { name: "a rejected key", reply: answer(401), code: "unauthorized", read: ["file 1 unauthorized"] },
     {
-      name: "a pause longer than max_wait",
+      name: "a pause longer than max_wait, after which the file is read first",
       reply: answer(429, undefined, { "Retry-After": "3600" }),
       code: "retry-after-too-long",
+      read: [],
     },
-  ])("stops the refresh: $name", async ({ reply, code }) => {
+  ])("stops the refresh: $name", async ({ reply, code, read }) => {
     const { service, server } = await startHarness(() => reply, { rate, profile: { max_wait: "1m" } });
     const targets = files(50);
     const { observations, calls, stopped } = await fetchTargets(
@@ -151,7 +152,7 @@ describe("a failure that stops the run", () => {
     );
     expect(stopped).toMatchObject({ code, stops: "run" });
     expect([calls, server.requests.length]).toEqual([1, 1]);
-    expect(summarize(observations)).toEqual([`file 1 ${code}`]);
+    expect(summarize(observations)).toEqual(read);
   });
 
   test("is returned when it follows a retried failure, for every type of target", async () => {

@@ -42,10 +42,10 @@ const cases: readonly Case[] = [
     input: {
       recorded: {
         ...threeFiles,
-        publications: [publicationAt(1, 101, 10)],
+        publications: [publicationAt(2, 101, 10)],
         attachments: [...threeFiles.attachments, fileAt(10, 1, 1)],
       },
-      policy: policyOf({ targets: ["drafts/1/product_files/3", "drafts/1/product"] }),
+      policy: policyOf({ targets: ["drafts/1/product_files/3", "drafts/2/product"] }),
     },
     targets: ["product 101", "1/3"],
   },
@@ -168,8 +168,16 @@ const cases: readonly Case[] = [
     targets: ["1/1", "1/3"],
   },
   {
-    name: "a file with a confirmation in the future last",
-    input: { recorded: recordedWith({ attachments: [fileAt(1, 1, now + 1), fileAt(1, 3, now)] }) },
+    name: "the files of the draft of a product that is a target",
+    input: {
+      recorded: recordedWith({ attachments: [fileAt(1, 1, 0), fileAt(2, 1, 0)] }),
+      policy: policyOf({ targets: ["drafts/1/product"] }),
+    },
+    targets: ["1/1"],
+  },
+  {
+    name: "a file with a confirmation in the future first",
+    input: { recorded: recordedWith({ attachments: [fileAt(1, 1, now), fileAt(1, 3, now + 1)] }) },
     targets: ["1/3", "1/1"],
   },
 ];

@@ -1,0 +1,84 @@
+import { publicationAddress } from "../model/address.ts";
+import type { Plan } from "../model/plan.ts";
+import type { UploadStatus } from "../model/ports.ts";
+import {
+  addressesOfProducts,
+  keysOfUploads,
+  publicationsInForce,
+  type Recorded,
+  type RecordedUpload,
+} from "../model/recorded.ts";
+
+/** New resources whose ids the service assigns. */
+export interface Holders {
+  /** Addresses. */
+  readonly products: Map<number, string>;
+  /** Keys of objects in storage. */
+  readonly uploads: Map<string, string>;
+  /** The ids of uploads that draftsync did not register. */
+  readonly foundUploads: ReadonlySet<string>;
+  /** The uploads of earlier runs. */
+  readonly registered: ReadonlyMap<string, RecordedUpload>;
+}
+
+/** What the ledger and the plan name by ids that the service assigned. */
+export function holdersOf(recorded: Recorded, { changes }: Pick<Plan, "changes"> = { changes: [] }): Holders {
+  const products = holdersOfProducts(recorded);
+  const found = new Set(foundUploads(recorded));
+  const uploads = keysOfUploads(recorded);
+  for (const { address, action, after } of changes) {
+    if (action === "duplicate" && after.product_id !== undefined && !products.has(after.product_id))
+      products.set(after.product_id, sourceOf(address));
+    const uploadId = action === "create" || action === "replace" ? after.upload_id : undefined;
+    if (uploadId !== undefined && !uploads.has(uploadId)) found.add(uploadId);
+  }
+  const registered = new Map(recorded.uploads.map((upload) => [upload.uploadId, upload]));
+  return { products, uploads, foundUploads: found, registered };
+}
+
+/** What each product that the ledger knows is the product of, by id: the address where it is in force, or words for another one. */
+function holdersOfProducts({
+  publications,
+  duplicates,
+}: Pick<Recorded, "publications" | "duplicates">): Map<number, string> {
+  const inForce = [...publicationsInForce({ publications }).values()];
+  return new Map([
+    ...duplicates.map(
+      ({ sourceProductId, name }) => [sourceProductId, sourceOf(`duplicates/${name}`)] as const,
+    ),
+    ...publications.map(
+      ({ productId, draftId }) =>
+        [productId, `an earlier revision of ${publicationAddress(draftId)}`] as const,
+    ),
+    ...addressesOfProducts({ publications: inForce, duplicates }),
+  ]);
+}
+
+/** Words for the product that a copy was, or is to be, made of. */
+function sourceOf(duplicate: string): string {
+  return `which ${duplicate} is a copy`;
+}
+
+/** The ids of uploads that draftsync did not register. */
+function foundUploads({ uploads }: Pick<Recorded, "uploads">): string[] {
+  return uploads.flatMap(({ uploadId, uploadKey }) => (uploadKey === undefined ? [uploadId] : []));
+}
+
+/** Takes an id of an answer for `name`; the result says what has it already, if that is something else. */
+export function makeClaim<Id>(name: string, holders: Map<Id, string>): (id: Id) => string | undefined {
+  return (id) => {
+    const holder = holders.get(id) ?? name;
+    holders.set(id, holder);
+    return holder === name ? undefined : holder;
+  };
+}
+
+/** Takes the upload of an answer for the object `key`. An answer need not name the object: it may be about an upload that is known by its id. */
+export function makeUploadClaim(
+  key: string,
+  { uploads, foundUploads }: Pick<Holders, "uploads" | "foundUploads">,
+): (upload: UploadStatus) => string | undefined {
+  const claim = makeClaim(key, uploads);
+  return ({ uploadId, uploadKey }) =>
+    uploadKey === undefined && foundUploads.has(uploadId) ? `upload_id:${uploadId}` : claim(uploadId);
+}
