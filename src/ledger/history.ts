@@ -23,6 +23,8 @@ export interface RunFilter {
   readonly id?: string;
   readonly planId?: string;
   readonly command?: string;
+  /** Only the last run of a plan that started at this moment or before, epoch milliseconds: what a clock that was ahead dated later does not count. */
+  readonly lastUntil?: number;
   /** Started at this moment or later, epoch milliseconds. */
   readonly since?: number;
 }
@@ -91,13 +93,17 @@ export async function readTurns(queries: LedgerQueries): Promise<ReadonlyMap<str
 export async function readRuns(
   queries: LedgerQueries,
   location: string,
-  { id, planId, command, since }: RunFilter,
+  { id, planId, command, since, lastUntil }: RunFilter,
 ): Promise<StoredRun[]> {
   let found = queries.selectFrom("runs").selectAll();
   if (id !== undefined) found = found.where("id", "=", id);
   if (planId !== undefined) found = found.where("plan_id", "=", planId);
   if (command !== undefined) found = found.where("command", "=", command);
   if (since !== undefined) found = found.where("started_at", ">=", Math.floor(since));
+  if (lastUntil !== undefined) {
+    const ofPlans = found.where("command", "in", ["apply", "reconcile"]).where("started_at", "<=", lastUntil);
+    found = ofPlans.orderBy("started_at", "desc").limit(1);
+  }
   return recordsOf(tables.runs, await found.execute(), location);
 }
 

@@ -43,8 +43,9 @@ test("a limited run after one that had no call left for its changes does not ref
   await folder.write({ "manifests/b.yaml": draft(2, 1) });
   const refreshes = [true, false, false];
   for (const isRefreshed of refreshes) {
-    const { code, stdout } = await limited("2s");
+    const { code, stdout, stderr } = await limited("2s");
     expect([code, stdout.includes("refresh_started")]).toEqual([7, isRefreshed]);
+    expect(stderr.includes("the service is not checked in this run")).toBe(!isRefreshed);
   }
   // Without changes nothing else needs the calls.
   await folder.remove("manifests/b.yaml");

@@ -6,6 +6,7 @@ import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
 import { holderMayWrite } from "../../model/lock.ts";
+import type { LogEntry } from "../../model/log.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
@@ -113,9 +114,16 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
   let plan = mode === undefined || isLater ? planFrom() : await check(mode);
   // Without changes that need the calls, the service is checked after all.
   if (isLater && plan.changes.every(isBlocked)) plan = await check(mode);
+  else if (isLater) cli.terminal.log(refreshSkipped);
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
 }
+
+const refreshSkipped: LogEntry = {
+  level: "info",
+  text: "note: the service is not checked in this run: the last one had no calls left for its changes\n",
+  code: "refresh-skipped",
+};
 
 function settledValue<T>(result: PromiseSettledResult<T>): T {
   if (result.status === "fulfilled") return result.value;
@@ -196,8 +204,6 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   return { observed, failure };
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-
 const totalsSchema = z.object({
   calls: z.number(),
   /** Of a run that refreshed. */
@@ -211,10 +217,7 @@ const totalsSchema = z.object({
  * its changes. The next calls are for the changes: otherwise refreshes could use up all that there are.
  */
 async function givesWay({ reader }: Workspace): Promise<boolean> {
-  const now = systemClock.now();
-  const runs = await (await reader()).runs({ since: now - dayMs });
-  // Where a clock was wrong, runs of the future are recorded.
-  const last = runs.filter(({ startedAt }) => startedAt <= now).at(-1);
+  const [last] = await (await reader()).runs({ lastUntil: systemClock.now() });
   const { calls, drift, stopped } = totalsSchema.safeParse(last?.totals).data ?? {};
   const isCut = last?.status === "deferred" || stopped === pausedTooLong;
   return isCut && (calls === 0 || drift !== undefined);

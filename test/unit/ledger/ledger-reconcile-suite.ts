@@ -85,4 +85,18 @@ export function describeLedgerReconcile(name: string, make: () => Promise<Ledger
       expect(await ledger.forgetQuietRuns({ command: "reconcile", before: 1_000 })).toBe(0);
     });
   });
+
+  describe(`${name}: the last run of a plan`, () => {
+    test("is neither an edit of the ledger nor dated later than now", async () => {
+      const { ledger } = await make();
+      const at = (id: string, startedAt: number, command: string) =>
+        ledger.startRun({ ...sampleRun, id, command, startedAt });
+      await at("a", 20, "reconcile");
+      await at("b", 10, "apply");
+      await at("c", 30, "resolve");
+      await at("d", 1_000, "apply");
+      expect((await ledger.runs({ lastUntil: 500 })).map(({ id }) => id)).toEqual(["a"]);
+      expect(await ledger.runs({ lastUntil: 5 })).toEqual([]);
+    });
+  });
 }
