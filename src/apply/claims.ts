@@ -73,12 +73,19 @@ export function makeClaim<Id>(name: string, holders: Map<Id, string>): (id: Id) 
   };
 }
 
-/** Takes the upload of an answer for the object `key`. An answer need not name the object: it may be about an upload that is known by its id. */
+/**
+ * Takes the upload of an answer for an object. An answer need not name the object: it may be about an upload that is known by its id.
+ * A service may have one upload for the same content.
+ */
 export function makeUploadClaim(
-  key: string,
-  { uploads, foundUploads }: Pick<Holders, "uploads" | "foundUploads">,
+  { key, sha256 }: { readonly key: string; readonly sha256?: string | undefined },
+  { uploads, foundUploads, registered }: Pick<Holders, "uploads" | "foundUploads" | "registered">,
 ): (upload: UploadStatus) => string | undefined {
   const claim = makeClaim(key, uploads);
-  return ({ uploadId, uploadKey }) =>
-    uploadKey === undefined && foundUploads.has(uploadId) ? `upload_id:${uploadId}` : claim(uploadId);
+  return ({ uploadId, uploadKey }) => {
+    if (uploadKey === undefined && foundUploads.has(uploadId))
+      return `upload_id:${uploadId}; if it is the upload of ${key}, write upload_id: ${uploadId} into the entry`;
+    const known = registered.get(uploadId);
+    return sha256 !== undefined && known?.sha256 === sha256 ? undefined : claim(uploadId);
+  };
 }

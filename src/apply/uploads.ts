@@ -114,7 +114,7 @@ async function register(
     source === undefined || sha256 === undefined || size === undefined ? {} : { source, sha256, size };
   const address =
     source === undefined ? `uploads/upload_key:${key}` : formatAddress({ type: "upload", source });
-  const claim = makeUploadClaim(key, await context.holders());
+  const claim = makeUploadClaim({ key, sha256 }, await context.holders());
   return runOperation<UploadStatus>(context, {
     address,
     kind: "upload",

@@ -1,13 +1,15 @@
 import nodeFs from "node:fs";
-import { basename, relative, sep } from "node:path";
+import { basename, dirname, relative, sep } from "node:path";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { isYamlName } from "./glob-pattern.ts";
 import { below, lastingVersionOf, type RealPaths, versionOf } from "./paths.ts";
 import { outsideFile, unreadable } from "./search-diagnostics.ts";
 
-/** How often a search reads a folder: folders that link to each other are walked along every path between them. */
-const maxReads = 250;
-const tooManyWays = new Error(`links lead to it in more than ${maxReads} ways`);
+/** In how many ways a search follows links below two others to a folder: it walks along every path between such folders. */
+const maxWays = 250;
+const tooManyWays = new Error(`links below links lead to it in more than ${maxWays} ways`);
+/** Stands for a folder that is not followed further. */
+const closed = ":closed";
 
 /** What {@link guardedFs} notes. */
 export interface SearchNotes {
@@ -37,7 +39,6 @@ export function guardedFs(
 ): typeof nodeFs {
   const links = new Map<string, string>();
   const refused = new Set<string>();
-  const reads = new Map<string, number>();
   const nameOf = (path: string) =>
     relative(root, links.get(path.replace(/(?<=.)\/$/, "")) ?? path)
       .split(sep)
@@ -45,7 +46,7 @@ export function guardedFs(
   // The search takes a link for a cycle when its target's path begins like that of a link above, as `a-b` and `a/b` do in `a`.
   // Here the target of a link is named by a number, and only the same target is a cycle.
   const numbers = new Map<string, string>();
-  const linked = new Map<string, string>();
+  const linked = new Map<string, string>([[closed, root]]);
   const nameFor = (folder: string) => {
     const name = numbers.get(folder) ?? `:link ${String(numbers.size).padStart(9, "0")}`;
     numbers.set(folder, name);
@@ -53,18 +54,27 @@ export function guardedFs(
     return `${sep}${name}`;
   };
   const linkedFolder = (path: string) => linked.get(basename(path)) ?? path;
+  /** The links to folders, and in how many ways links below two others lead to each folder. */
+  const followed = new Set<string>();
+  const ways = new Map<string, number>();
+  const follow = (link: string, folder: string) => {
+    followed.add(link);
+    if (linksAbove(link, followed) < 2) return nameFor(folder);
+    const way = (ways.get(folder) ?? 0) + 1;
+    ways.set(folder, way);
+    if (way <= maxWays) return nameFor(folder);
+    if (way === maxWays + 1) report(unreadable(nameOf(folder), tooManyWays));
+    return `${sep}${closed}`;
+  };
   const readdir = (given: string, options: { withFileTypes: true }, done: ReaddirCallback) => {
+    if (basename(given) === closed) {
+      done(null, []);
+      return;
+    }
     const path = linkedFolder(given);
     if (leadsOutside(path, paths)) {
       if (!refused.has(path)) report(outsideFile(nameOf(path)));
       refused.add(path);
-      done(null, []);
-      return;
-    }
-    const read = (reads.get(path) ?? 0) + 1;
-    reads.set(path, read);
-    if (read > maxReads) {
-      if (read === maxReads + 1) report(unreadable(nameOf(path) || "the workspace folder", tooManyWays));
       done(null, []);
       return;
     }
@@ -87,7 +97,7 @@ export function guardedFs(
       }
       if (!links.has(resolved)) links.set(resolved, path);
       nodeFs.stat(resolved, (_error, stats) =>
-        done(null, stats?.isDirectory() ? nameFor(resolved) : resolved),
+        done(null, stats?.isDirectory() ? follow(path, resolved) : resolved),
       );
     });
   const stat = (given: string, done: StatCallback) => {
@@ -130,6 +140,14 @@ function listed(folder: string, entry: Entry): readonly Entry[] {
   const target = targetOf(below(folder, entry.name));
   if (target === undefined) return [entry, entryOf(entry.name, "folder")];
   return target.isDirectory() && isYamlName(entry.name) ? [entry, entryOf(entry.name, "file")] : [entry];
+}
+
+function linksAbove(path: string, links: ReadonlySet<string>): number {
+  let count = 0;
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    if (links.has(folder)) count += 1;
+  }
+  return count;
 }
 
 function entryOf(name: string, kind: "file" | "folder"): Entry {

@@ -225,10 +225,10 @@ class RestOfPlan {
     if (change.after.draft_id === undefined) return [change];
     const { product_id, draft_id } = change.after;
     const { productId, revision } = publicationsInForce(this.#recorded).get(draft_id) ?? {};
-    if (product_id !== undefined) return product_id === productId ? [change] : "stale";
+    const isInDoubt = draftsInDoubt(this.#recorded).has(draft_id);
+    if (product_id !== undefined) return product_id === productId && !isInDoubt ? [change] : "stale";
     const planned = this.#plan.changes.find(({ address }) => address === publicationAddress(draft_id));
     const isOpen = planned?.action === "publish" && planned.after.revision !== revision;
-    const isInDoubt = draftsInDoubt(this.#recorded).has(draft_id);
     if (productId === undefined || isOpen || isInDoubt) return [change];
     return [{ ...change, after: { product_id: productId, draft_id } }];
   }

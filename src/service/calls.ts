@@ -3,6 +3,7 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { Parsed, ProductDetails, UploadCredentials } from "./documents.ts";
 import {
+  draftNamedBy,
   readCredentials,
   readDetached,
   readFile,
@@ -108,7 +109,12 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
           relationships: { draft: { data: { type: types.draft, id: String(draftId) } } },
         },
       },
-      read: (document) => claimProduct(readProduct(document, types, { draftId }), claim),
+      read: (document) => {
+        const reading = readProduct(document, types, { draftId });
+        // A response that names the draft is about its product, whatever else has that id.
+        const isNamed = reading.type === "valid" && draftNamedBy(reading.value) === String(draftId);
+        return claimProduct(reading, isNamed ? (productId) => void claim?.(productId) : claim);
+      },
       name: nameProduct,
     }),
 

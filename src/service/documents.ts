@@ -4,6 +4,7 @@ import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import { type AttributeName, attributeNames, attributeShape } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
+import { placeholder } from "./redact.ts";
 import { isDocument } from "./response-body.ts";
 
 type Types = ServiceProfile["types"];
@@ -127,9 +128,10 @@ function emptyValue(name: AttributeName): string | boolean {
 
 /**
  * The interface does not show the types of a response: a service may return "true" or 1. A number for a text says nothing: 7.2 may
- * be "7.2" or "7.20".
+ * be "7.2" or "7.20". Neither does a text that the key was taken out of: it would be recorded, and sent again.
  */
 function readValue(name: AttributeName, value: unknown): string | boolean | undefined {
+  if (typeof value === "string" && value.includes(placeholder)) return undefined;
   const shape = attributeShape[name];
   return shape.safeParse(value).data ?? shape.safeParse(spelled.get(value)).data;
 }
@@ -264,7 +266,7 @@ export function readUpload(
     uploadId,
     status: statusOf(status ?? "queued", fileId),
     rawStatus: status ?? "",
-    ...(uploadKey == null ? {} : { uploadKey }),
+    ...(uploadKey ? { uploadKey } : {}),
     ...(message == null ? {} : { message }),
     ...(fileId == null ? {} : { fileId }),
   };

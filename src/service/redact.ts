@@ -7,7 +7,8 @@ export interface Redactor {
   json(value: unknown, text: string): unknown;
 }
 
-const placeholder = "[redacted]";
+/** What a secret is replaced with. */
+export const placeholder = "[redacted]";
 
 /** No word is as long; secret keys of storages have 40 characters. */
 const minRandomLength = 20;
@@ -23,14 +24,8 @@ const minEncodedLength = 8;
  * a URL, HTML, JSON or mail; and Base64, also of a text that contains it, and hex.
  */
 export function makeRedactor(secret: string): Redactor {
-  const forms: RegExp[] = [];
+  const forms = formsOf(secret);
   const others: RegExp[] = [];
-  const add = (other: string, isWord: boolean) => {
-    const known = isWord ? others : forms;
-    known.push(...formsOf(other).filter(({ source }) => !known.some((form) => form.source === source)));
-  };
-  // A service for tests may take a key such as `staging`, which texts of its drafts contain, too.
-  add(secret, /^[a-z]*$/i.test(secret) && secret.length < minRandomLength);
   const without = (input: string, secrets: readonly RegExp[]): string =>
     secrets.reduce((redacted, form) => redacted.replace(form, placeholder), input);
   const copy = (value: unknown): unknown => {
@@ -44,7 +39,10 @@ export function makeRedactor(secret: string): Redactor {
   // Without escapes the text of JSON contains every string unchanged, so searching the text is enough.
   const isClean = (json: string) => !json.includes("\\") && without(json, forms) === json;
   return {
-    add: (other) => add(other, other.length < minRandomLength),
+    add: (other) => {
+      const known = other.length < minRandomLength ? others : forms;
+      known.push(...formsOf(other).filter(({ source }) => !known.some((form) => form.source === source)));
+    },
     text: (input) => without(input, [...forms, ...others]),
     json: (value, json) => (isClean(json) ? value : copy(value)),
   };

@@ -94,6 +94,19 @@ describe("a copy of a draft that is to be published again", () => {
     },
   );
 
+  test("is refused when its plan was made before the publish was lost, and taken back", async () => {
+    await folder.write({ "manifests/a.yaml": revision(1) + copy });
+    await save();
+    await folder.write({ "manifests/a.yaml": revision(2) });
+    proxy.choose = ({ method, path }) =>
+      method === "POST" && path === "/api/products" ? { type: "answer-lost" } : undefined;
+    expect(await apply()).toMatchObject({ code: 4 });
+    proxy.choose = () => undefined;
+    await folder.write({ "manifests/a.yaml": revision(1) + copy });
+    expect(await apply("plan.json")).toMatchObject(stale);
+    expect(copies()).toEqual([]);
+  });
+
   test("is made beside a doubt about another copy, also alone and from a saved plan", async () => {
     await folder.write({ "manifests/a.yaml": revision(1) + copy.replace("copy", "other") });
     proxy.choose = ({ path }) => (path.endsWith("/duplicate") ? { type: "answer-lost" } : undefined);

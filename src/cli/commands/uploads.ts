@@ -111,7 +111,7 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
         ? ""
         : expectDone(await service.storage.put(local, { signal: cli.signal })).uploadKey);
     const recorded = await (await workspace.ledger()).load();
-    const claim = makeUploadClaim(key, holdersOf(recorded));
+    const claim = makeUploadClaim({ key, sha256: local?.sha256 }, holdersOf(recorded));
     const upload = await write({
       address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
       kind: "upload",

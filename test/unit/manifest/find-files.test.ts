@@ -185,9 +185,19 @@ test("rejects a folder to which links lead in more ways than can be walked", asy
   expect(diagnostics.filter(({ severity }) => severity === "error")).toMatchObject([
     {
       code: "manifest-unreadable",
-      message: expect.stringContaining("links lead to it in more than 250 ways"),
+      message: expect.stringContaining("links below links lead to it in more than 250 ways"),
     },
   ]);
+});
+
+test("follows any number of links to one folder", async () => {
+  const names = Array.from({ length: 260 }, (_none, at) => `d${at}`);
+  const files = Object.fromEntries(names.map((name) => [`t/${name}/x.yaml`, ""]));
+  const root = workspace({ ...files, "shared/s.yaml": "" });
+  for (const name of names) symlinkSync("../../shared", join(root, `t/${name}/shared`));
+  symlinkSync("t", join(root, "m"));
+  for (const pattern of ["t/**/*.yaml", "m/**/*.yaml"])
+    expect(await findFiles(root, [pattern])).toMatchObject({ diagnostics: [] });
 });
 
 test("rejects links out of the workspace and does not follow them", async () => {
