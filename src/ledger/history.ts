@@ -23,8 +23,11 @@ export interface RunFilter {
   readonly id?: string;
   readonly planId?: string;
   readonly command?: string;
-  /** Only the last run of a plan that started at this moment or before, epoch milliseconds: what a clock that was ahead dated later does not count. */
-  readonly lastUntil?: number;
+  /**
+   * Only the last run that checked the service, and started at this moment or before, epoch milliseconds: what a clock that was ahead
+   * dated later does not count.
+   */
+  readonly lastCheckedUntil?: number;
   /** Started at this moment or later, epoch milliseconds. */
   readonly since?: number;
 }
@@ -93,16 +96,17 @@ export async function readTurns(queries: LedgerQueries): Promise<ReadonlyMap<str
 export async function readRuns(
   queries: LedgerQueries,
   location: string,
-  { id, planId, command, since, lastUntil }: RunFilter,
+  { id, planId, command, since, lastCheckedUntil }: RunFilter,
 ): Promise<StoredRun[]> {
   let found = queries.selectFrom("runs").selectAll();
   if (id !== undefined) found = found.where("id", "=", id);
   if (planId !== undefined) found = found.where("plan_id", "=", planId);
   if (command !== undefined) found = found.where("command", "=", command);
   if (since !== undefined) found = found.where("started_at", ">=", Math.floor(since));
-  if (lastUntil !== undefined) {
-    const ofPlans = found.where("command", "in", ["apply", "reconcile"]).where("started_at", "<=", lastUntil);
-    found = ofPlans.orderBy("started_at", "desc").limit(1);
+  if (lastCheckedUntil !== undefined) {
+    // Its totals count the drift that it found.
+    const checked = found.where("totals", "like", '%"drift":%').where("started_at", "<=", lastCheckedUntil);
+    found = checked.orderBy("started_at", "desc").limit(1);
   }
   return recordsOf(tables.runs, await found.execute(), location);
 }

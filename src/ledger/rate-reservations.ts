@@ -14,7 +14,8 @@ const reserverSchema = z.object({
 });
 
 type Reserver = z.output<typeof reserverSchema>;
-type Pause = LedgerTables["rate_pauses"];
+/** By the wall clock: a pause outlives a boot. One that ends too early, since the clock was set, costs a refused call. */
+type Pause = LedgerTables["rate_pauses"] & { readonly now: number };
 
 /** The calls of one reserver. */
 interface Group {
@@ -45,7 +46,7 @@ const marginMs = 2;
  *                    └── lost, its process dead, or `lost_at` past ──► settle delay ──┘
  * ```
  *
- * Times are of a clock that all share: the monotonic one of the boot for SQLite, the server's for PostgreSQL. Rows of
+ * Times of calls are of a clock that all share: the monotonic one of the boot for SQLite, the server's for PostgreSQL. Rows of
  * another boot, and times in the future, count for settle delay and a window from now on. The rows are no part of what
  * the ledger records, and need no lock of the workspace.
  */
@@ -65,8 +66,7 @@ export class RateReservations {
 
   /** How long no call of the ledger may be sent yet, because the service asked for it; milliseconds. */
   async pausedMs(queries: LedgerQueries): Promise<number> {
-    const { now, pause } = await this.#readClock(queries, "");
-    return leftOf(pause, now);
+    return leftOf(await this.#readPause(queries, ""));
   }
 
   async #reserve(
@@ -76,9 +76,9 @@ export class RateReservations {
   ): Promise<ReservationResult> {
     // Taken before the clock is read: what passes in between makes a call count longer, not shorter.
     const ended = request.ended.map(({ ids, agoMs }) => ({ ids, agoMs: agoMs() }));
-    const { now, pause } = await this.#readClock(queries, key);
-    const context = { queries, key, now };
-    const pausedMs = await keepPause(context, pause, request.pauseMs);
+    const context = { queries, key, now: await this.#readClock(queries) };
+    const { now } = context;
+    const pausedMs = await this.#keepPause(context, request.pauseMs);
     for (const { ids, agoMs } of ended) {
       await update(context, Math.ceil(now - agoMs))
         .where("id", "in", ids)
@@ -149,16 +149,33 @@ export class RateReservations {
   }
 
   /** Of all processes that share the table: the clock of their boot, or that of the database server. */
-  async #readClock(
-    queries: LedgerQueries,
-    key: string,
-  ): Promise<{ readonly now: number; readonly pause: Pause | undefined }> {
-    const pauses = queries.selectFrom("rate_pauses").selectAll().where("key", "=", key);
-    const pause = await pauses.executeTakeFirst();
+  async #readClock(queries: LedgerQueries): Promise<number> {
     const now = this.#database.monotonicClock?.();
-    if (now !== undefined) return { now, pause };
+    if (now !== undefined) return now;
     const asked = sql<{ now: number }>`select ${this.#database.wallClock} as now`;
-    return { now: (await asked.execute(queries)).rows[0]?.now ?? 0, pause };
+    return (await asked.execute(queries)).rows[0]?.now ?? 0;
+  }
+
+  #readPause(queries: LedgerQueries, key: string): Promise<Pause | undefined> {
+    const pauses = queries.selectFrom("rate_pauses").selectAll().where("key", "=", key);
+    return pauses.select(this.#database.wallClock.as("now")).executeTakeFirst();
+  }
+
+  /** Keeps the longer of two waits. A time in the future was stored by another clock: that wait starts again. */
+  async #keepPause({ queries, key }: Context, askedMs: number): Promise<number> {
+    const known = await this.#readPause(queries, key);
+    const ms = Math.ceil(Math.max(leftOf(known), askedMs));
+    if (known !== undefined && ms <= 0) {
+      await queries.deleteFrom("rate_pauses").where("key", "=", key).execute();
+    } else if (ms > leftOf(known) || (known !== undefined && known.set_at > known.now)) {
+      const pause = { set_at: this.#database.wallClock, ms };
+      await queries
+        .insertInto("rate_pauses")
+        .values({ key, ...pause })
+        .onConflict((conflict) => conflict.column("key").doUpdateSet(pause))
+        .execute();
+    }
+    return Math.max(0, ms);
   }
 }
 
@@ -192,28 +209,8 @@ async function readFirstEnd({ queries, key }: Context): Promise<number | null> {
   return first?.at ?? null;
 }
 
-/** Keeps the longer of two waits. A time in the future was stored by another clock: that wait starts again. */
-async function keepPause(
-  { queries, key, now }: Context,
-  known: Pause | undefined,
-  askedMs: number,
-): Promise<number> {
-  const ms = Math.ceil(Math.max(leftOf(known, now), askedMs));
-  if (known !== undefined && ms <= 0) {
-    await queries.deleteFrom("rate_pauses").where("key", "=", key).execute();
-  } else if (ms > leftOf(known, now) || (known !== undefined && known.set_at > now)) {
-    const pause = { set_at: now, ms };
-    await queries
-      .insertInto("rate_pauses")
-      .values({ key, ...pause })
-      .onConflict((conflict) => conflict.column("key").doUpdateSet(pause))
-      .execute();
-  }
-  return Math.max(0, ms);
-}
-
-function leftOf(pause: Pause | undefined, now: number): number {
-  return pause === undefined ? 0 : Math.max(0, Math.min(pause.set_at, now) + pause.ms - now);
+function leftOf(pause: Pause | undefined): number {
+  return pause === undefined ? 0 : Math.max(0, Math.min(pause.set_at, pause.now) + pause.ms - pause.now);
 }
 
 /** The column `reserver`; `undefined` when it cannot be read. */

@@ -66,7 +66,10 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
     const kept = carried(operation, formerAt.get(address));
     if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
-      return { ...settlingChange(operation, kept && withoutEmpty({ ...kept, ...sent })), check_only: true };
+      return {
+        ...settlingChange(operation, kept && withoutEmpty({ ...sent, ...unmanagedOf(kept, entry) })),
+        check_only: true,
+      };
     if (isOwnUpdate) settled.add(change);
     // What was sent with it and no entry manages any more was withdrawn.
     return settlingChange(operation, { ...(kept && withoutEmpty(kept)), ...entry.attributes });
@@ -77,6 +80,11 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     changes: [...settling, ...others],
     unchanged: all.unchanged.filter((address) => !doubts.has(address)),
   };
+}
+
+/** What was taken over and no entry manages: what was sent instead of it was withdrawn. */
+function unmanagedOf(kept: Attributes, entry: DesiredAttachment | undefined): Attributes {
+  return omitAttributes(kept, new Set(Object.keys(entry?.attributes ?? {})));
 }
 
 /** Setting them also records them: a service need not answer with what it has. */

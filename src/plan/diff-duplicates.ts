@@ -29,6 +29,12 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
+  /** Whether the entry that has the name of a copy asks for a copy of another product by now. */
+  const isForAnother = (copy: RecordedDuplicate) => {
+    const declared = desired.duplicates.find(({ name }) => name === copy.name)?.product;
+    if (declared === undefined || isSameDraft(copy, declared)) return false;
+    return copy.sourceProductId !== productIdOf(declared, published);
+  };
   for (const duplicate of desired.duplicates) {
     const address = `duplicates/${duplicate.name}`;
     const known = made.get(duplicate.name);
@@ -53,6 +59,11 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
     const renamed = doubts.find((doubt) => isCopyOf(doubt, after) && !isStillDeclared(doubt, desired));
     if (renamed !== undefined) {
       diagnostics.push(maybeRenamed(address, duplicate, renamed.address));
+      continue;
+    }
+    const reused = recorded.duplicates.find((copy) => isOfSameProduct(copy) && isForAnother(copy));
+    if (reused !== undefined) {
+      diagnostics.push(nameReused(address, duplicate, reused));
       continue;
     }
     const attributes = ["product"];
@@ -146,6 +157,19 @@ function forgotten(address: string, productId: number, renamed: string | undefin
     message: `${address} is no longer declared; ${again}`,
     hint: `Product ${productId} stays at the service. ${way}`,
     address,
+  };
+}
+
+/** The copy may have been renamed, and its name be for another one by now: it would be made a second time. */
+function nameReused(address: string, duplicate: DesiredDuplicate, copy: RecordedDuplicate): Diagnostic {
+  const former = quoteArgument(`duplicates/${copy.name}`);
+  return {
+    severity: "error",
+    code: "duplicate-name-reused",
+    message: `${address} is not copied: duplicates/${copy.name} is a copy of product ${copy.sourceProductId} already, and its entry is for another product now`,
+    hint: `If you renamed it: draftsync state mv ${former} ${quoteArgument(address)}. If both are to be made: draftsync state rm ${former}.`,
+    address,
+    place: locationAt(duplicate.file, duplicate.position),
   };
 }
 

@@ -1,6 +1,7 @@
 import { stages } from "../model/action.ts";
+import { draftIdOf } from "../model/address.ts";
 import type { Change, InDoubtChange } from "../model/change.ts";
-import { draftOf, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
+import { draftOf, isBlocked, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
@@ -158,12 +159,16 @@ export function excludeDependents(
 ): readonly Change[] {
   const first = new Map<number, number>();
   for (const change of refused) {
-    const draftId = draftOf(change);
+    const draftId = draftIdOf(change.address);
+    if (draftId === undefined) continue;
     first.set(draftId, Math.min(first.get(draftId) ?? Number.POSITIVE_INFINITY, rankOf(change)));
   }
+  // What is left to a person is shown, whatever is excluded.
   const waiting = changes.filter(
     (change) =>
-      !refused.has(change) && rankOf(change) > (first.get(draftOf(change)) ?? Number.POSITIVE_INFINITY),
+      !refused.has(change) &&
+      !isBlocked(change) &&
+      rankOf(change) > (first.get(draftOf(change)) ?? Number.POSITIVE_INFINITY),
   );
   const unpublished = new Set(
     [...refused, ...waiting].filter(({ action }) => action === "publish").map(draftOf),

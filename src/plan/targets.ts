@@ -30,7 +30,7 @@ export function selectTargets(
     ({ code, address = "" }) => code === "duplicate-in-doubt-renamed" && isChosen(address),
   );
   const mayBeCopy = (change: Change) =>
-    isRenamed && change.action === "in_doubt" && parseAddress(change.address)?.type === "duplicate";
+    isRenamed && change.action === "in_doubt" && change.before.kind === "duplicate";
   // A copy under a new name needs the consent to forget the old one.
   const formers = new Set(
     all.changes.map((each) => each.action === "duplicate" && isChosen(each.address) && each.former),

@@ -141,7 +141,7 @@ function driftOfFile(observation: FileObservation, index: Index): Part {
       ? found(observation, index, read.value)
       : compare(observation, record, { index, returned: read.value });
   }
-  return record === undefined ? {} : { drift: [gone(record, at)], confirmations: [refreshed] };
+  return record === undefined ? { confirmations: [refreshed] } : { drift: [gone(record, at)] };
 }
 
 function gone(record: RecordedAttachment, at: number): Drift {
@@ -210,7 +210,7 @@ function compare(
     confirmed: confirmedState(provenance),
     observed_at: isoTime(at),
   };
-  return { drift: [drift], confirmations: [{ type: "refreshed", resource: fileResource(target), at }] };
+  return { drift: [drift] };
 }
 
 interface Doubtful {

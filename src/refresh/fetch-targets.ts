@@ -28,8 +28,13 @@ export interface FetchTargetsResult {
 /** Codes of failures that mean no request was sent. */
 export const neverMade: ReadonlySet<string> = new Set(["call-budget-exhausted", "aborted"]);
 
-/** The code of a failure after which the service is to be asked again only later than `service.profile.max_wait`. */
-export const pausedTooLong = "retry-after-too-long";
+/** Whether a failure means that the service takes no more calls for now: the quota of a key is used up. */
+export function isQuotaUsedUp({ code, stops }: Pick<CallFailure, "code" | "stops">): boolean {
+  return stops === "run" && quotaCodes.has(code);
+}
+
+/** Codes of such failures. */
+export const quotaCodes: ReadonlySet<string> = new Set(["retry-after-too-long", "rate-limited"]);
 
 /** Fetches targets in order until the budget is used up. Never throws for a failure of the service or the network. */
 export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchTargetsResult> {
@@ -110,7 +115,7 @@ function fetched<T>(
     return { attempts, observation: make(read) };
   }
   const { failure } = result;
-  if (neverMade.has(failure.code) || failure.code === pausedTooLong) return { attempts, failure };
+  if (neverMade.has(failure.code) || isQuotaUsedUp(failure)) return { attempts, failure };
   const read: ReadResult<T> = failure.code === absence ? { type: "absent" } : { type: "unreadable", failure };
   return { attempts, failure, observation: make(read) };
 }

@@ -16,8 +16,16 @@ export interface RefreshPolicy {
   readonly maxCalls: number;
   /** Records confirmed more recently than this are not fetched in the mode `budget`; milliseconds. */
   readonly maxAgeMs: number;
+  /** Absent: everything. */
+  readonly only?: RefreshPart | undefined;
   /** Only resources at or below these addresses are fetched; absent or empty: all. */
   readonly targets?: readonly string[];
+}
+
+/** Files of these drafts alone that were not read since a moment, epoch milliseconds; and what is in doubt. */
+export interface RefreshPart {
+  readonly drafts: ReadonlySet<number>;
+  readonly since: number;
 }
 
 /** Input of {@link selectTargets}. */
@@ -56,11 +64,23 @@ export function selectTargets(input: SelectTargetsInput): TargetSelection {
   const due = withoutRepetition([
     ...(policy.attachments === "probe" ? doubtfulFiles(input.recorded) : []),
     ...pendingUploads(input),
-    ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
-    ...oldestFirst(input),
+    ...[...(policy.attachments === "probe" ? unrecordedFiles(input) : []), ...oldestFirst(input)].filter(
+      partFilter(input),
+    ),
   ]).filter(targetFilter(policy));
   const targets = due.slice(0, policy.maxCalls);
   return { targets, deferred: countResources(due) - countResources(targets) };
+}
+
+function partFilter({ recorded, policy: { only } }: SelectTargetsInput): (target: RefreshTarget) => boolean {
+  if (only === undefined) return () => true;
+  const readAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
+  for (const { target, confirmedAt } of recordedFiles(recorded))
+    readAt.set(nameOf(target), Math.max(confirmedAt, readAt.get(nameOf(target)) ?? 0));
+  return (target) =>
+    target.type === "attachment" &&
+    only.drafts.has(target.target.draftId) &&
+    (readAt.get(nameOf(target)) ?? 0) < only.since;
 }
 
 /**

@@ -223,19 +223,26 @@ const listSchema = z.object({ data: z.array(z.unknown()), errors: z.never().opti
 /** Text that becomes part of a path, an object's key or a ledger record. */
 const usable = /^[^\p{Cc}\p{Cs}]{0,500}$/u;
 
+/** A serializer may write 0 or "" for what is not there yet. */
+function emptyIsNone<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((value) => (value === 0 || value === "" ? null : value), schema);
+}
+
 const uploadAttributesSchema = z.looseObject({
   status: z.string().nullish(),
   upload_key: z.string().nullish(),
   message: z.string().nullish(),
-  file_id: z
-    .union([
-      z.int().positive(),
-      z
-        .string()
-        .transform((text) => parseId(text) ?? Number.NaN)
-        .pipe(z.int()),
-    ])
-    .nullish(),
+  file_id: emptyIsNone(
+    z
+      .union([
+        z.int().positive(),
+        z
+          .string()
+          .transform((text) => parseId(text) ?? Number.NaN)
+          .pipe(z.int()),
+      ])
+      .nullish(),
+  ),
 });
 
 /**
@@ -307,12 +314,12 @@ const credentialsSchema = z
   .looseObject({
     key_prefix: z.string().regex(usable).nullish(),
     bucket: z.string().min(1),
-    region: z.string().min(1).nullish(),
+    region: emptyIsNone(z.string().nullish()),
     access_key: z.string().min(1),
     secret_key: z.string().min(1),
     session_token: z.string().nullish(),
-    expiration: z.iso.datetime({ offset: true }).nullish(),
-    endpoint: z.url({ protocol: /^https?$/ }).nullish(),
+    expiration: emptyIsNone(z.iso.datetime({ offset: true }).nullish()),
+    endpoint: emptyIsNone(z.url({ protocol: /^https?$/ }).nullish()),
   })
   .transform((attributes) => ({
     keyPrefix: attributes.key_prefix ?? "",

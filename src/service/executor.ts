@@ -258,7 +258,7 @@ export class Executor {
    * time that is the same for all its calls.
    */
   #stopOf<T>(
-    { method, path }: RequestLine,
+    { method, path, callClass }: Call<T>,
     last: Failed<T>,
     { attempt, pauseMs }: Attempted<T>,
   ): Failed<T> | undefined {
@@ -267,7 +267,8 @@ export class Executor {
       const stops = isUnreachable || this.#throttling.isEndless(pauseMs);
       return stops ? withStop(last, "run") : undefined;
     }
-    if (last.outcome !== "rejected") return withStop(last, "run");
+    // A read that was refused so, as by a 503, leaves nothing in doubt.
+    if (last.outcome !== "rejected" && callClass !== "read") return withStop(last, "run");
     const { status, errors } = last.failure;
     const request = `${method} ${path}`;
     const detail = untilText(this.#now() + pauseMs);

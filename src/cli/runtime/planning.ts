@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { z } from "zod";
-import { type Deadline, msUntil, type RunLimits } from "../../apply/run-budget.ts";
-import { isBlocked } from "../../model/change.ts";
+import { type Deadline, isLimited, msUntil, type RunLimits } from "../../apply/run-budget.ts";
+import { draftOf, isBlocked } from "../../model/change.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
@@ -9,15 +9,15 @@ import { holderMayWrite } from "../../model/lock.ts";
 import type { LogEntry } from "../../model/log.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
-import { systemClock } from "../../model/ports.ts";
+import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { longestTimerMs } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
-import { pausedTooLong } from "../../refresh/fetch-targets.ts";
-import type { RefreshPolicy } from "../../refresh/select-targets.ts";
+import { isQuotaUsedUp, quotaCodes } from "../../refresh/fetch-targets.ts";
+import type { RefreshPart, RefreshPolicy } from "../../refresh/select-targets.ts";
 import { describeHolder } from "../../report/lock-text.ts";
 import type { Config } from "../config.ts";
 import { CliError, DiagnosticsError, interruptedWhile } from "./cli-error.ts";
@@ -96,33 +96,33 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
       diagnostics: [...diagnostics, ...nothingDeclared(desired), ...warnings],
       targets,
     });
-  const check = async (how: RefreshMode) => {
-    const { observed, failure } = await refresh(workspace, {
-      ...request,
-      mode: how,
-      targets,
-      desired,
-      recorded,
-    });
-    // Recorded also when the refresh was cut, so that the next one goes on from there.
-    if (underLock && observed.confirmations.length > 0)
-      recorded = await recordConfirmations(workspace, observed);
+  const check = async (how: RefreshMode, only?: RefreshPart) => {
+    const part = { targets, desired, recorded, only };
+    const { observed, failure } = await refresh(workspace, { ...request, ...part, mode: how });
+    // Recorded also when the refresh was cut, so that the next one goes on from there. What could not be read is read again then.
+    const isNews = ({ type }: LedgerEffect) => failure === undefined || type !== "refreshed";
+    const confirmations = observed.confirmations.filter(isNews);
+    if (underLock && confirmations.length > 0) recorded = await recordConfirmations(workspace, confirmations);
     if (failure !== undefined) throw failure;
     return planFrom(observed);
   };
-  const isLater = mode === "budget" && underLock && (await givesWay(workspace));
-  let plan = mode === undefined || isLater ? planFrom() : await check(mode);
-  // Without changes that need the calls, the service is checked after all.
-  if (isLater && plan.changes.every(isBlocked)) plan = await check(mode);
-  else if (isLater) cli.terminal.log(refreshSkipped);
+  const isShort = mode === "budget" && underLock && (await wasCut(workspace, request.limits));
+  const waiting = isShort ? planFrom().changes.filter((change) => !isBlocked(change)) : [];
+  const drafts = new Set(waiting.filter(({ action }) => action === "publish").map(draftOf));
+  const only = waiting.length > 0 ? { drafts, since: systemClock.now() - dayMs } : undefined;
+  if (only !== undefined) cli.terminal.log(refreshLimited);
+  const plan = mode === undefined ? planFrom() : await check(mode, only);
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
 }
 
-const refreshSkipped: LogEntry = {
+/** What such a run has read is not read again within a day, so that a quota that is too small for all files leads on. */
+const dayMs = 24 * 60 * 60 * 1000;
+
+const refreshLimited: LogEntry = {
   level: "info",
-  text: "note: the service is not checked in this run: the last one had no calls left for its changes\n",
-  code: "refresh-skipped",
+  text: "note: this run checks only what it publishes or settles: the last one ended at a limit\n",
+  code: "refresh-limited",
 };
 
 function settledValue<T>(result: PromiseSettledResult<T>): T {
@@ -130,7 +130,10 @@ function settledValue<T>(result: PromiseSettledResult<T>): T {
   throw result.reason;
 }
 
-async function recordConfirmations(workspace: Workspace, { confirmations }: Observed): Promise<Recorded> {
+async function recordConfirmations(
+  workspace: Workspace,
+  confirmations: readonly LedgerEffect[],
+): Promise<Recorded> {
   const ledger = await workspace.ledger();
   // A target that was only tried is not an accepted response.
   if (confirmations.some(({ type }) => type !== "refreshed")) await ledger.bind(workspace.owner);
@@ -161,6 +164,7 @@ async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise
 
 interface RefreshRequest extends PlanRequest {
   readonly mode: RefreshMode;
+  readonly only: RefreshPart | undefined;
   readonly desired: Desired;
   readonly recorded: Recorded;
 }
@@ -173,7 +177,7 @@ interface Refreshed {
 
 /** Reads the service. Writes nothing to it or to the ledger. */
 async function refresh({ cli, config, connect }: Workspace, request: RefreshRequest): Promise<Refreshed> {
-  const { mode, targets, desired, recorded, emit, underLock, limits = {} } = request;
+  const { mode, only, targets, desired, recorded, emit, underLock, limits = {} } = request;
   const { observe } = await import("../../refresh/observe.ts");
   const attachments = request.attachments ?? config.refresh.attachments;
   // Not `AbortSignal.timeout`: nothing would keep it from being collected before it fires.
@@ -182,7 +186,7 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   const { observed, stopped } = await observe({
     desired,
     recorded,
-    policy: limitPolicy({ ...config.refresh, attachments, mode, targets }, limits),
+    policy: limitPolicy({ ...config.refresh, attachments, mode, only, targets }, limits),
     reader: await connect(emit),
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: config.service.profile.settle_delay,
@@ -195,7 +199,7 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   if (stopped === undefined) return { observed };
   const { code, message, hint = "" } = stopped;
   // A quota that is used up leaves what was read, and the next run its changes.
-  if (code === pausedTooLong && underLock && mode === "budget" && observed.summary.checked > 0)
+  if (isQuotaUsedUp(stopped) && underLock && mode === "budget" && observed.summary.checked > 0)
     return { observed };
   const failure = new CliError(`the service could not be checked: ${message}`, {
     code,
@@ -204,23 +208,14 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   return { observed, failure };
 }
 
-const totalsSchema = z.object({
-  calls: z.number(),
-  /** Of a run that refreshed. */
-  drift: z.number().optional(),
-  /** The code of what stopped it. */
-  stopped: z.string().optional(),
-});
-
 /**
- * Whether the last run ended at its limit, or at one of the service's, and its refresh had used up the calls or none was left for
- * its changes. The next calls are for the changes: otherwise refreshes could use up all that there are.
+ * Whether the last run that checked the service ended at a quota of the service, or at a limit such as this run has. The next calls are for the changes:
+ * otherwise refreshes could use up all that there are.
  */
-async function givesWay({ reader }: Workspace): Promise<boolean> {
-  const [last] = await (await reader()).runs({ lastUntil: systemClock.now() });
-  const { calls, drift, stopped } = totalsSchema.safeParse(last?.totals).data ?? {};
-  const isCut = last?.status === "deferred" || stopped === pausedTooLong;
-  return isCut && (calls === 0 || drift !== undefined);
+async function wasCut({ reader }: Workspace, limits: RunLimits | undefined): Promise<boolean> {
+  const [last] = await (await reader()).runs({ lastCheckedUntil: systemClock.now() });
+  const { stopped = "" } = z.object({ stopped: z.string() }).safeParse(last?.totals).data ?? {};
+  return quotaCodes.has(stopped) || (last?.status === "deferred" && isLimited(limits));
 }
 
 /**

@@ -86,17 +86,19 @@ export function describeLedgerReconcile(name: string, make: () => Promise<Ledger
     });
   });
 
-  describe(`${name}: the last run of a plan`, () => {
-    test("is neither an edit of the ledger nor dated later than now", async () => {
+  describe(`${name}: the last run that checked the service`, () => {
+    test("is neither one without a refresh nor dated later than now", async () => {
       const { ledger } = await make();
-      const at = (id: string, startedAt: number, command: string) =>
-        ledger.startRun({ ...sampleRun, id, command, startedAt });
-      await at("a", 20, "reconcile");
-      await at("b", 10, "apply");
-      await at("c", 30, "resolve");
-      await at("d", 1_000, "apply");
-      expect((await ledger.runs({ lastUntil: 500 })).map(({ id }) => id)).toEqual(["a"]);
-      expect(await ledger.runs({ lastUntil: 5 })).toEqual([]);
+      const at = async (id: string, startedAt: number, totals: Record<string, number>) => {
+        await ledger.startRun({ ...sampleRun, id, startedAt });
+        await ledger.finishRun(id, { totals, status: "done" });
+      };
+      await at("a", 20, { done: 0, drift: 0 });
+      await at("b", 10, { done: 0, drift: 0 });
+      await at("c", 30, { done: 1 });
+      await at("d", 1_000, { done: 0, drift: 0 });
+      expect((await ledger.runs({ lastCheckedUntil: 500 })).map(({ id }) => id)).toEqual(["a"]);
+      expect(await ledger.runs({ lastCheckedUntil: 5 })).toEqual([]);
     });
   });
 }

@@ -136,7 +136,7 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       await bob.reserve(request(0, { pauseMs: 1_000 }));
       expect(await bob.reserve(request(1))).toEqual({ reserved: 0, pausedMs: expect.closeTo(60_000, -3) });
       expect(await ann.pausedMs()).toBeCloseTo(60_000, -3);
-      // After a reboot, the elapsed part of the pause is unknown.
+      // Stored by a clock that was ahead.
       await execute(`update rate_pauses set set_at = set_at + ${day}`);
       expect((await bob.reserve(request(1))).pausedMs).toBe(60_000);
       await execute("update rate_pauses set set_at = set_at - 60000");

@@ -66,6 +66,21 @@ describe("duplicates", () => {
       expect(plan.diagnostics).toContainEqual(expect.objectContaining({ code: "duplicate-forgotten", hint }));
     },
   );
+  test("rejects a copy that was made under a name that now has a different product", () => {
+    const provenance = { by: "post", at: 0 } as const;
+    const from = { by: "product_id", productId: 5 } as const;
+    const copy = { name: "old", from, sourceProductId: 5, productId: 6, provenance };
+    const both = (old: number) => {
+      const duplicates = [
+        { name: "old", product: { by: "product_id", productId: old } as const, file: "m.yaml", position: 1 },
+        { name: "winter", product: from, file: "m.yaml", position: 2 },
+      ];
+      const plan = planOf(desiredWith({ duplicates }), recordedWith({ duplicates: [copy] }));
+      return [...plan.changes.map(({ action }) => action), ...plan.diagnostics.map(({ code }) => code)];
+    };
+    expect(both(5)).toEqual(["duplicate"]);
+    expect(both(7)).toEqual(["duplicate-name-reused", "duplicate-of-another-product"]);
+  });
   test("makes no copy while a call in doubt may have made it under a name that now has a different product", () => {
     const intent = { name: "old", productId: 5 };
     const copy = doubt({ kind: "duplicate", address: "duplicates/old", intent });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql } from "kysely";
 import { onTestFinished, vi } from "vitest";
 import { migrations } from "../../../../src/ledger/initial-schema.ts";
 import type { LedgerDatabase } from "../../../../src/ledger/ledger-database.ts";
@@ -58,7 +59,9 @@ export class RateWorld {
       rmSync(folder, { recursive: true });
     });
     await migrate(database, { migrations, clock: systemClock });
-    vi.spyOn(database, "monotonicClock").mockImplementation(() => Math.floor(performance.now()));
+    const now = () => Math.floor(performance.now());
+    vi.spyOn(database, "monotonicClock").mockImplementation(now);
+    Object.defineProperty(database, "wallClock", { get: () => sql<number>`cast(${now()} as integer)` });
     return new RateWorld(options, database);
   }
 
