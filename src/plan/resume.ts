@@ -19,6 +19,7 @@ import {
   publicationsInForce,
   type Recorded,
   type RecordedAttachment,
+  type RecordedDuplicate,
   type RecordedOperation,
 } from "../model/recorded.ts";
 import { changedAttributes, fileResource } from "../model/resource.ts";
@@ -212,9 +213,17 @@ class RestOfPlan {
     return change.check_only || this.#wasMade(change) ? [] : "stale";
   }
 
-  /** A call in doubt that the plan does not know of may have made the same copy under another name. */
+  /** Another run has made, or may have made, a copy of the same product under another name since: the entry may have been renamed. */
   #isMaybeCopied({ address, after }: DuplicateChange): boolean {
-    const basis = this.#plan.base.resources.find((each) => each.address === address);
+    const { base, plan_id: planId } = this.#plan;
+    const isNew = ({ name }: RecordedDuplicate) => {
+      const version = this.#recorded.versions.get(`duplicates/${name}`);
+      return version !== undefined && version.serial > base.serial && version.changedBy !== planId;
+    };
+    const isSame = ({ sourceProductId, from }: RecordedDuplicate) =>
+      sourceProductId === after.product_id || (from.by === "draft" && from.draftId === after.draft_id);
+    if (this.#recorded.duplicates.some((copy) => isSame(copy) && isNew(copy))) return true;
+    const basis = base.resources.find((each) => each.address === address);
     const isKnown = ({ id, runId }: RecordedOperation) =>
       this.#runIds.has(runId) || basis?.in_doubt?.includes(id) === true;
     return !doubtsOfCopy(after, this.#recorded.inDoubt).every(isKnown);

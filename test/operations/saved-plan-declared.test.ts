@@ -94,6 +94,16 @@ describe("a copy of a draft that is to be published again", () => {
     },
   );
 
+  test("is refused when it was made under its old name since", async () => {
+    await folder.write({ "manifests/a.yaml": revision(1) + copy.replace("copy", "renamed") });
+    await save();
+    await folder.write({ "manifests/a.yaml": revision(1) + copy });
+    expect(await apply()).toMatchObject({ code: 0 });
+    await folder.write({ "manifests/a.yaml": revision(1) + copy.replace("copy", "renamed") });
+    expect(await apply("plan.json")).toMatchObject(stale);
+    expect(copies()).toHaveLength(1);
+  });
+
   test("is refused when its plan was made before the publish was lost, and taken back", async () => {
     await folder.write({ "manifests/a.yaml": revision(1) + copy });
     await save();

@@ -45,7 +45,7 @@ export const defineResolve: DefineCommand = (program, cli) => {
       "path of a file, or address of a product or duplicate, that the plan marks with `?`; or address of a product made before this ledger",
     )
     .option("--product-id <id>", "it took effect and created this product", parseProductId)
-    .option("--done", "it took effect")
+    .option("--done", "it took effect; of a publish: into the product that the draft has already")
     .option("--not-done", "it did not take effect")
     .addHelpText(
       "after",
