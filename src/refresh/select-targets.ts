@@ -72,15 +72,20 @@ export function selectTargets(input: SelectTargetsInput): TargetSelection {
   return { targets, deferred: countResources(due) - countResources(targets) };
 }
 
-function partFilter({ recorded, policy: { only } }: SelectTargetsInput): (target: RefreshTarget) => boolean {
+function partFilter({
+  recorded,
+  now,
+  policy: { only },
+}: SelectTargetsInput): (target: RefreshTarget) => boolean {
   if (only === undefined) return () => true;
   const readAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
   for (const { target, confirmedAt } of recordedFiles(recorded))
     readAt.set(nameOf(target), Math.max(confirmedAt, readAt.get(nameOf(target)) ?? 0));
+  const isRead = (at = 0) => at >= only.since && at <= now;
   return (target) =>
     target.type === "attachment" &&
     only.drafts.has(target.target.draftId) &&
-    (readAt.get(nameOf(target)) ?? 0) < only.since;
+    !isRead(readAt.get(nameOf(target)));
 }
 
 /**

@@ -209,8 +209,8 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
 }
 
 /**
- * Whether the last run that checked the service ended at a quota of the service, or at a limit such as this run has. The next calls are for the changes:
- * otherwise refreshes could use up all that there are.
+ * Whether the last run that checked the service ended at a quota of it, or at a limit such as this run has. The next calls are for
+ * the changes: otherwise refreshes could use up all that there are.
  */
 async function wasCut({ reader }: Workspace, limits: RunLimits | undefined): Promise<boolean> {
   const [last] = await (await reader()).runs({ lastCheckedUntil: systemClock.now() });

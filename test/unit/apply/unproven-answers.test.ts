@@ -39,3 +39,18 @@ test("an upload whose answer named another object's is registered again", async 
   world.proxy.choose = () => undefined;
   expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0 });
 });
+
+test("accepts a product that is known as another one when the response names the draft", async () => {
+  const world = await startWorld();
+  onTestFinished(() => world.close());
+  await world.write("duplicates: [{ name: copy, product: 5 }]\n");
+  await world.apply();
+  const relationships = { draft: { data: { type: "draft", id: "2" } } };
+  const data = { type: "product", id: "5", relationships };
+  world.proxy.choose = ({ path }) =>
+    path === "/api/products"
+      ? { type: "answer", carriedOut: true, status: 201, body: JSON.stringify({ data }) }
+      : undefined;
+  await world.write("duplicates: [{ name: copy, product: 5 }]\n---\ndraft: 2\npublish: true\n");
+  expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+});

@@ -200,3 +200,15 @@ describe("a narrowed plan", () => {
     );
   });
 });
+
+test("never takes away what is in doubt, whatever else of no draft is excluded", () => {
+  const copy = doubt({ kind: "duplicate", address: "duplicates/a", intent: { name: "a", productId: 5 } });
+  const wish = (name: string, productId: number) =>
+    ({ name, product: { by: "product_id", productId }, file: "a.yaml", position: 1 }) as const;
+  const both = planOf(
+    desiredWith({ duplicates: [wish("a", 5), wish("b", 6)] }),
+    recordedWith({ inDoubt: [copy] }),
+  );
+  const narrowed = excludeByPolicy(both, new Set<PolicyAction>(["create"]));
+  expect(namesOf(narrowed.plan.changes)).toEqual(["in_doubt duplicates/a"]);
+});

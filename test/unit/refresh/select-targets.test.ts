@@ -176,6 +176,17 @@ const cases: readonly Case[] = [
     targets: ["1/1"],
   },
   {
+    name: "only files of the drafts that are published, and of them what was not read lately",
+    input: {
+      recorded: recordedWith({
+        attachments: [fileAt(1, 1, now - 1), fileAt(1, 2, now - 100), fileAt(1, 3, now + 9), fileAt(2, 4, 0)],
+        publications: [publicationAt(1, 101, 0)],
+      }),
+      policy: policyOf({ only: { drafts: new Set([1]), since: now - 50 } }),
+    },
+    targets: ["1/3", "1/2"],
+  },
+  {
     name: "a file with a confirmation in the future first",
     input: { recorded: recordedWith({ attachments: [fileAt(1, 1, now), fileAt(1, 3, now + 1)] }) },
     targets: ["1/3", "1/1"],

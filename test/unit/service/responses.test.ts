@@ -115,6 +115,7 @@ describe("result of a call", () => {
   it.each([
     ["queued", undefined, { status: "pending", rawStatus: "queued" }],
     ["processing", undefined, { status: "pending", rawStatus: "processing" }],
+    ["processing", 0, { status: "pending", rawStatus: "processing" }],
     ["success", 991, { status: "success", rawStatus: "success", fileId: 991 }],
     ["success", undefined, { status: "pending", rawStatus: "success" }],
     ["virus_found", undefined, { status: "failed", rawStatus: "virus_found" }],
