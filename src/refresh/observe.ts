@@ -11,7 +11,7 @@ import type { DetectedDrift } from "./detect-drift.ts";
 import { detectDrift } from "./detect-drift.ts";
 import { fetchTargets } from "./fetch-targets.ts";
 import type { RefreshPolicy } from "./select-targets.ts";
-import { countResources, countUnchecked, selectTargets } from "./select-targets.ts";
+import { countResources, countUnchecked, makeReadTest, nameOf, selectTargets } from "./select-targets.ts";
 
 /** Options of {@link observe}. */
 export interface ObserveOptions {
@@ -41,7 +41,11 @@ export interface ObserveResult {
 export async function observe(options: ObserveOptions): Promise<ObserveResult> {
   const { policy, recorded, reader, clock, emit } = options;
   const now = clock.now();
-  const { targets, deferred } = selectTargets({ ...options, now, uploadsPerCall: reader.uploadsPerCall });
+  const { targets, deferred, left } = selectTargets({
+    ...options,
+    now,
+    uploadsPerCall: reader.uploadsPerCall,
+  });
   const { maxCalls } = policy;
   emit({
     type: "refresh_started",
@@ -64,8 +68,15 @@ export async function observe(options: ObserveOptions): Promise<ObserveResult> {
     oldest_unconfirmed: oldestUnconfirmed(recorded, found),
   };
   emit({ type: "refresh_finished", at: clock.now(), ...summary, drift: found.drift.length });
+  const isPart = fetched.stopped !== undefined || policy.onlyDrafts !== undefined;
+  const observed = new Set(fetched.observations.map(nameOf));
+  const isRead = makeReadTest({ recorded, now });
+  const missed = [...targets, ...left].filter((target) => !observed.has(nameOf(target)) && !isRead(target));
+  const unread = isPart
+    ? missed.flatMap((target) => (target.type === "attachment" ? [target.address] : []))
+    : [];
   const stopped = fetched.stopped === undefined ? {} : { stopped: fetched.stopped };
-  return { observed: { summary, ...found }, ...stopped };
+  return { observed: { summary, ...found, unread }, ...stopped };
 }
 
 /** The oldest confirmation among the records that this refresh did not confirm. */

@@ -17,7 +17,7 @@ import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
 import { isQuotaUsedUp, quotaCodes } from "../../refresh/fetch-targets.ts";
-import type { RefreshPart, RefreshPolicy } from "../../refresh/select-targets.ts";
+import type { RefreshPolicy } from "../../refresh/select-targets.ts";
 import { describeHolder } from "../../report/lock-text.ts";
 import type { Config } from "../config.ts";
 import { CliError, DiagnosticsError, interruptedWhile } from "./cli-error.ts";
@@ -96,8 +96,8 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
       diagnostics: [...diagnostics, ...nothingDeclared(desired), ...warnings],
       targets,
     });
-  const check = async (how: RefreshMode, only?: RefreshPart) => {
-    const part = { targets, desired, recorded, only };
+  const check = async (how: RefreshMode, onlyDrafts?: ReadonlySet<number>) => {
+    const part = { targets, desired, recorded, onlyDrafts };
     const { observed, failure } = await refresh(workspace, { ...request, ...part, mode: how });
     // Recorded also when the refresh was cut, so that the next one goes on from there. What could not be read is read again then.
     const isNews = ({ type }: LedgerEffect) => failure === undefined || type !== "refreshed";
@@ -108,16 +108,13 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
   };
   const isShort = mode === "budget" && underLock && (await wasCut(workspace, request.limits));
   const waiting = isShort ? planFrom().changes.filter((change) => !isBlocked(change)) : [];
-  const drafts = new Set(waiting.filter(({ action }) => action === "publish").map(draftOf));
-  const only = waiting.length > 0 ? { drafts, since: systemClock.now() - dayMs } : undefined;
-  if (only !== undefined) cli.terminal.log(refreshLimited);
-  const plan = mode === undefined ? planFrom() : await check(mode, only);
+  const published = new Set(waiting.filter(({ action }) => action === "publish").map(draftOf));
+  const onlyDrafts = waiting.length > 0 ? published : undefined;
+  if (onlyDrafts !== undefined) cli.terminal.log(refreshLimited);
+  const plan = mode === undefined ? planFrom() : await check(mode, onlyDrafts);
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
 }
-
-/** What such a run has read is not read again within a day, so that a quota that is too small for all files leads on. */
-const dayMs = 24 * 60 * 60 * 1000;
 
 const refreshLimited: LogEntry = {
   level: "info",
@@ -164,7 +161,7 @@ async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise
 
 interface RefreshRequest extends PlanRequest {
   readonly mode: RefreshMode;
-  readonly only: RefreshPart | undefined;
+  readonly onlyDrafts: ReadonlySet<number> | undefined;
   readonly desired: Desired;
   readonly recorded: Recorded;
 }
@@ -177,7 +174,7 @@ interface Refreshed {
 
 /** Reads the service. Writes nothing to it or to the ledger. */
 async function refresh({ cli, config, connect }: Workspace, request: RefreshRequest): Promise<Refreshed> {
-  const { mode, only, targets, desired, recorded, emit, underLock, limits = {} } = request;
+  const { mode, onlyDrafts, targets, desired, recorded, emit, underLock, limits = {} } = request;
   const { observe } = await import("../../refresh/observe.ts");
   const attachments = request.attachments ?? config.refresh.attachments;
   // Not `AbortSignal.timeout`: nothing would keep it from being collected before it fires.
@@ -186,7 +183,7 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   const { observed, stopped } = await observe({
     desired,
     recorded,
-    policy: limitPolicy({ ...config.refresh, attachments, mode, only, targets }, limits),
+    policy: limitPolicy({ ...config.refresh, attachments, mode, onlyDrafts, targets }, limits),
     reader: await connect(emit),
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: config.service.profile.settle_delay,

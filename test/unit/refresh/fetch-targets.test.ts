@@ -139,10 +139,10 @@ describe("a failure that stops the run", () => {
   test.each([
     { name: "a rejected key", reply: answer(401), code: "unauthorized", read: ["file 1 unauthorized"] },
     {
-      name: "a pause longer than max_wait, after which the file is read first",
+      name: "a pause longer than max_wait",
       reply: answer(429, undefined, { "Retry-After": "3600" }),
       code: "retry-after-too-long",
-      read: [],
+      read: ["file 1 retry-after-too-long"],
     },
   ])("stops the refresh: $name", async ({ reply, code, read }) => {
     const { service, server } = await startHarness(() => reply, { rate, profile: { max_wait: "1m" } });

@@ -179,10 +179,11 @@ const cases: readonly Case[] = [
     name: "only files of the drafts that are published, and of them what was not read lately",
     input: {
       recorded: recordedWith({
-        attachments: [fileAt(1, 1, now - 1), fileAt(1, 2, now - 100), fileAt(1, 3, now + 9), fileAt(2, 4, 0)],
+        attachments: [fileAt(1, 1, now - 1), fileAt(1, 2, now - 2), fileAt(1, 3, now + 9), fileAt(2, 4, 0)],
+        refreshes: [{ resource: "drafts/1/product_files/2", at: now - 1 }],
         publications: [publicationAt(1, 101, 0)],
       }),
-      policy: policyOf({ only: { drafts: new Set([1]), since: now - 50 } }),
+      policy: policyOf({ onlyDrafts: new Set([1]) }),
     },
     targets: ["1/3", "1/2"],
   },
