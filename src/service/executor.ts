@@ -257,20 +257,16 @@ export class Executor {
    * The end that stops the run, if this is one: no connection, or refusals for longer than a run waits. Such a refusal names a
    * time that is the same for all its calls.
    */
-  #stopOf<T>(
-    { method, path, callClass }: Call<T>,
-    last: Failed<T>,
-    { attempt, pauseMs }: Attempted<T>,
-  ): Failed<T> | undefined {
+  #stopOf<T>(call: Call<T>, last: Failed<T>, { attempt, pauseMs }: Attempted<T>): Failed<T> | undefined {
     const isUnreachable = attempt.evidence === "unreachable" && last.attempts === maxAttempts;
     if (pauseMs <= this.#parts.options.profile.max_wait) {
       const stops = isUnreachable || this.#throttling.isEndless(pauseMs);
       return stops ? withStop(last, "run") : undefined;
     }
     // A read that was refused so, as by a 503, leaves nothing in doubt.
-    if (last.outcome !== "rejected" && callClass !== "read") return withStop(last, "run");
+    if (last.outcome !== "rejected" && !isRead(call)) return withStop(last, "run");
     const { status, errors } = last.failure;
-    const request = `${method} ${path}`;
+    const request = `${call.method} ${call.path}`;
     const detail = untilText(this.#now() + pauseMs);
     const code = "retry-after-too-long";
     return { ...last, failure: describeFailure({ code, request, stops: "run", status, errors, detail }) };
@@ -336,9 +332,13 @@ function held({ method, path }: RequestLine, code: FailureCode, detail?: string)
 function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Failed<T>): Failed<T> {
   const { code, stops } = latest.failure;
   const isConclusive = latest.outcome === "unknown" || code === "gone" || code === "not-attached";
-  const isRead = call.callClass === "read" || call.isProbe === true;
-  if (isRead || earlier?.outcome !== "unknown" || isConclusive) return latest;
+  if (isRead(call) || earlier?.outcome !== "unknown" || isConclusive) return latest;
   return { ...earlier, failure: { ...earlier.failure, stops }, attempts: latest.attempts };
+}
+
+/** Whether a call changes nothing. */
+function isRead({ callClass, isProbe }: Pick<Call<unknown>, "callClass" | "isProbe">): boolean {
+  return callClass === "read" || isProbe === true;
 }
 
 /** The result with what it stops, unless it stops more already. */
