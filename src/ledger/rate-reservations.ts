@@ -123,7 +123,7 @@ export class RateReservations {
     };
   }
 
-  /** Ends calls in flight whose process is dead or cannot be judged for too long, and rows of another clock. */
+  /** Ends calls in flight whose process is dead, or has been unknown for too long, and rows with a different clock. */
   async #endLost(
     context: Context,
     group: Group,

@@ -18,6 +18,23 @@ export function wait(ms: number, ...signals: readonly AbortSignal[]): Promise<bo
   });
 }
 
+/** A signal that is aborted with a `TimeoutError` after a time, unless it is cleared before. */
+export interface TimeoutSignal {
+  readonly signal: AbortSignal;
+  readonly clear: () => void;
+}
+
+/**
+ * Makes one that aborts after `ms` milliseconds, at most {@link longestTimerMs}. In place of `AbortSignal.timeout`, which nothing keeps
+ * from being collected before it fires once it is combined with others.
+ */
+export function abortAfter(ms: number): TimeoutSignal {
+  const timeUp = new AbortController();
+  const abort = () => timeUp.abort(new DOMException("timed out", "TimeoutError"));
+  const timer = setTimeout(abort, Math.min(ms, longestTimerMs));
+  return { signal: timeUp.signal, clear: () => clearTimeout(timer) };
+}
+
 interface Listening {
   readonly waiting: Set<() => void>;
   readonly stop: () => void;

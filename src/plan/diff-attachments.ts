@@ -267,6 +267,8 @@ function withCarried(
   attachment: DesiredAttachment,
   { before, now, isOthers = false }: Carried,
 ): DesiredAttachment {
+  // Of a large catalogue nearly everything stays as it is.
+  if (before === undefined && !isOthers) return attachment;
   const kept = now === undefined ? withoutEmpty(before?.attributes ?? {}) : before?.attributes;
   const cleared = isOthers && now !== undefined ? clearedAttributes(now.attributes) : {};
   return { ...attachment, attributes: { ...cleared, ...kept, ...attachment.attributes } };

@@ -18,7 +18,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const doubts = [...blockingDoubts(recorded).values()].filter(({ kind }) => kind === "duplicate");
   const blocked = new Set(doubts.map(({ address }) => address));
   const made = new Map(recorded.duplicates.map((duplicate) => [duplicate.name, duplicate]));
-  const wanted = new Set(desired.duplicates.map(({ name }) => name));
+  const wanted = new Map(desired.duplicates.map(({ name, product }) => [name, product]));
   const published = publicationsInForce(recorded);
   const toPublish = new Set(desired.drafts.filter(({ publish }) => publish).map(({ draftId }) => draftId));
   const unsettled = draftsInDoubt(recorded);
@@ -29,19 +29,17 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
-  /** Whether the entry that has the name of a copy asks for a copy of another product by now. */
-  const isForAnother = (copy: RecordedDuplicate) => {
-    const declared = desired.duplicates.find(({ name }) => name === copy.name)?.product;
-    if (declared === undefined || isSameDraft(copy, declared)) return false;
-    return copy.sourceProductId !== productIdOf(declared, published);
-  };
+  // The entry may name the product of a draft by its id, or the other way round, by now.
+  const isOf = (copy: RecordedDuplicate, product: ProductRef) =>
+    copy.sourceProductId === productIdOf(product, published) || isSameDraft(copy, product);
+  const differing = recorded.duplicates.filter((copy) => {
+    const product = wanted.get(copy.name);
+    return product !== undefined && !isOf(copy, product);
+  });
   for (const duplicate of desired.duplicates) {
     const address = `duplicates/${duplicate.name}`;
     const known = made.get(duplicate.name);
-    const productId = productIdOf(duplicate.product, published);
-    // The entry may name the product of a draft by its id, or the other way round, by now.
-    const isOfSameProduct = (copy: RecordedDuplicate) =>
-      copy.sourceProductId === productId || isSameDraft(copy, duplicate.product);
+    const isOfSameProduct = (copy: RecordedDuplicate) => isOf(copy, duplicate.product);
     if (blocked.has(address)) continue;
     if (known !== undefined) {
       unchanged.push(address);
@@ -56,12 +54,12 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       diagnostics.push(neverPublished(address, duplicate));
       continue;
     }
-    const renamed = doubts.find((doubt) => isCopyOf(doubt, after) && !isStillDeclared(doubt, desired));
+    const renamed = doubts.find((doubt) => isCopyOf(doubt.intent, after) && !isStillDeclared(doubt, desired));
     if (renamed !== undefined) {
       diagnostics.push(maybeRenamed(address, duplicate, renamed.address));
       continue;
     }
-    const reused = recorded.duplicates.find((copy) => isOfSameProduct(copy) && isForAnother(copy));
+    const reused = differing.find(isOfSameProduct);
     if (reused !== undefined) {
       diagnostics.push(nameReused(address, duplicate, reused));
       continue;

@@ -9,6 +9,7 @@ import { append } from "../model/lists.ts";
 import {
   fileResourceOf,
   makesProduct,
+  type OperationIntent,
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
@@ -70,8 +71,11 @@ export function blockingDoubts(recorded: Recorded): ReadonlyMap<string, Recorded
   return new Map(latest);
 }
 
-/** Whether a duplicate in doubt is of the same product, or of the product of the same draft. */
-export function isCopyOf({ intent: { draftId, productId } }: RecordedOperation, of: DuplicateState): boolean {
+/** Whether a duplicate that was made so, or may have been, is of the same product, or of the product of the same draft. */
+export function isCopyOf(
+  { draftId, productId }: Pick<OperationIntent, "draftId" | "productId">,
+  of: DuplicateState,
+): boolean {
   const { product_id, draft_id } = of;
   return (
     (draft_id !== undefined && draftId === draft_id) || (product_id !== undefined && productId === product_id)
@@ -83,7 +87,7 @@ export function doubtsOfCopy(
   copy: DuplicateState,
   inDoubt: readonly RecordedOperation[],
 ): readonly RecordedOperation[] {
-  return inDoubt.filter((doubt) => doubt.kind === "duplicate" && isCopyOf(doubt, copy));
+  return inDoubt.filter((doubt) => doubt.kind === "duplicate" && isCopyOf(doubt.intent, copy));
 }
 
 /** The drafts whose publish is in doubt: which product is in force is not known. */

@@ -25,7 +25,7 @@ import {
 import { changedAttributes, fileResource } from "../model/resource.ts";
 import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sortDiagnostics } from "./differences.ts";
-import { doubtsOfCopy, draftsInDoubt, inDoubtChange, isBlocking, sentState } from "./doubts.ts";
+import { doubtsOfCopy, draftsInDoubt, inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
 import { namesOfPlan } from "./names.ts";
 import { makeFreshTest } from "./plan-basis.ts";
 import { withChanges } from "./policy.ts";
@@ -220,8 +220,8 @@ class RestOfPlan {
       const version = this.#recorded.versions.get(`duplicates/${name}`);
       return version !== undefined && version.serial > base.serial && version.changedBy !== planId;
     };
-    const isSame = ({ sourceProductId, from }: RecordedDuplicate) =>
-      sourceProductId === after.product_id || (from.by === "draft" && from.draftId === after.draft_id);
+    const isSame = ({ sourceProductId: productId, from }: RecordedDuplicate) =>
+      isCopyOf(from.by === "draft" ? { productId, draftId: from.draftId } : { productId }, after);
     if (this.#recorded.duplicates.some((copy) => isSame(copy) && isNew(copy))) return true;
     const basis = base.resources.find((each) => each.address === address);
     const isKnown = ({ id, runId }: RecordedOperation) =>

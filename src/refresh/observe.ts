@@ -68,15 +68,13 @@ export async function observe(options: ObserveOptions): Promise<ObserveResult> {
     oldest_unconfirmed: oldestUnconfirmed(recorded, found),
   };
   emit({ type: "refresh_finished", at: clock.now(), ...summary, drift: found.drift.length });
-  const isPart = fetched.stopped !== undefined || policy.onlyDrafts !== undefined;
+  const { stopped } = fetched;
+  if (stopped === undefined && policy.onlyDrafts === undefined) return { observed: { summary, ...found } };
   const observed = new Set(fetched.observations.map(nameOf));
   const isRead = makeReadTest({ recorded, now });
   const missed = [...targets, ...left].filter((target) => !observed.has(nameOf(target)) && !isRead(target));
-  const unread = isPart
-    ? missed.flatMap((target) => (target.type === "attachment" ? [target.address] : []))
-    : [];
-  const stopped = fetched.stopped === undefined ? {} : { stopped: fetched.stopped };
-  return { observed: { summary, ...found, unread }, ...stopped };
+  const unread = missed.flatMap((target) => (target.type === "attachment" ? [target.address] : []));
+  return { observed: { summary, ...found, unread }, ...(stopped === undefined ? {} : { stopped }) };
 }
 
 /** The oldest confirmation among the records that this refresh did not confirm. */

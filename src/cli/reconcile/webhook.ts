@@ -5,6 +5,7 @@ import { RecoveryLog } from "../../ledger/recovery-log.ts";
 import { systemCodeOf } from "../../model/errors.ts";
 import type { Notice, ReconcileResult } from "../../model/reconcile-result.ts";
 import { formatNotice, noticeOf, parseNotice } from "../../model/reconcile-result.ts";
+import { abortAfter } from "../../model/wait.ts";
 import { makeNotification } from "../../report/reconcile-text.ts";
 import { isLoopback, loadDispatcher } from "../../service/connections.ts";
 import type { Cli } from "../cli.ts";
@@ -70,9 +71,7 @@ export async function postToWebhook(
       authorities: caFile === undefined ? [] : [await loadAuthorities(caFile)],
     });
     const dispatcher = open(0);
-    // Not `AbortSignal.timeout`: nothing would keep it from being collected before it fires.
-    const timeUp = new AbortController();
-    const timer = setTimeout(() => timeUp.abort(new DOMException("timed out", "TimeoutError")), timeoutMs);
+    const timeUp = abortAfter(timeoutMs);
     try {
       const { statusCode } = await dispatcher.request({
         origin: url.origin,
@@ -84,7 +83,7 @@ export async function postToWebhook(
       });
       return statusCode >= 200 && statusCode < 300 ? undefined : failed(`status ${statusCode}`);
     } finally {
-      clearTimeout(timer);
+      timeUp.clear();
       await dispatcher.destroy();
     }
   } catch (error) {

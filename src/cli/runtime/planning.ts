@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import { z } from "zod";
-import { type Deadline, isLimited, msUntil, type RunLimits } from "../../apply/run-budget.ts";
+import { isLimited, msUntil, type RunLimits } from "../../apply/run-budget.ts";
 import { draftOf, isBlocked } from "../../model/change.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
@@ -11,7 +11,7 @@ import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
-import { longestTimerMs } from "../../model/wait.ts";
+import { abortAfter } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
@@ -177,9 +177,7 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   const { mode, onlyDrafts, targets, desired, recorded, emit, underLock, limits = {} } = request;
   const { observe } = await import("../../refresh/observe.ts");
   const attachments = request.attachments ?? config.refresh.attachments;
-  // Not `AbortSignal.timeout`: nothing would keep it from being collected before it fires.
-  const timeUp = new AbortController();
-  const timer = limits.until && setTimeout(() => timeUp.abort(), halfTimeMs(limits.until));
+  const halfTime = limits.until && abortAfter(msUntil(limits.until, systemClock) / 2);
   const { observed, stopped } = await observe({
     desired,
     recorded,
@@ -190,8 +188,8 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
     concurrency: config.service.concurrency,
     clock: systemClock,
     emit,
-    signal: AbortSignal.any([cli.signal, timeUp.signal]),
-  }).finally(() => clearTimeout(timer));
+    signal: halfTime === undefined ? cli.signal : AbortSignal.any([cli.signal, halfTime.signal]),
+  }).finally(() => halfTime?.clear());
   if (cli.signal.aborted) return { observed, failure: interruptedWhile("checking the service") };
   if (stopped === undefined) return { observed };
   const { code, message, hint = "" } = stopped;
@@ -222,8 +220,4 @@ async function wasCut({ reader }: Workspace, limits: RunLimits | undefined): Pro
 function limitPolicy(policy: RefreshPolicy, { maxCalls = Infinity }: RunLimits): RefreshPolicy {
   const half = Math.floor(maxCalls / 2);
   return { ...policy, maxCalls: policy.mode === "full" ? half : Math.min(policy.maxCalls, half) };
-}
-
-function halfTimeMs(until: Deadline): number {
-  return Math.min(Math.max(0, Math.round(msUntil(until, systemClock) / 2)), longestTimerMs);
 }
