@@ -11,7 +11,7 @@ import {
   maybePublishedHint,
   type PublishChange,
   type ReplaceChange,
-  stagesOf,
+  stagesAmong,
 } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import { fileResource } from "../model/resource.ts";
@@ -101,7 +101,8 @@ class DraftRun {
 
   constructor(tools: DraftTools, work: DraftWork, halt: AbortController) {
     this.#tools = tools;
-    this.#items = work.changes.map((change) => ({ change, stages: allStagesOf(change) }));
+    const stagesFor = stagesAmong(work.changes);
+    this.#items = work.changes.map((change) => ({ change, stages: withUpload(change, stagesFor(change)) }));
     this.#halt = halt;
   }
 
@@ -310,9 +311,9 @@ async function protect(
   return { outcome: "done" };
 }
 
-/** The stages of a change, with the upload that a new file needs. */
-function allStagesOf(change: Change): readonly Stage[] {
+/** A new file needs an upload first. */
+function withUpload(change: Change, stagesOfChange: readonly Stage[]): readonly Stage[] {
   const isNewFile =
     (change.action === "create" || change.action === "replace") && change.after.file_id === undefined;
-  return isNewFile ? ["upload", ...stagesOf(change)] : stagesOf(change);
+  return isNewFile ? ["upload", ...stagesOfChange] : stagesOfChange;
 }

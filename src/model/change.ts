@@ -176,6 +176,27 @@ export function stagesOf(change: Change): readonly Stage[] {
   return isBlocked(change) ? [] : actionTable[change.action].stages;
 }
 
+/**
+ * Like {@link stagesOf}, among the other changes of the drafts: an entry takes over the file of another one only after the new
+ * file of that entry is attached. Until then, what the new file gets from the old one is recorded nowhere else.
+ */
+export function stagesAmong(changes: readonly Change[]): (change: Change) => readonly Stage[] {
+  const taken = new Set(changes.flatMap((change) => takenFrom(change) ?? []));
+  const waiting = new Set(
+    changes
+      .filter(({ action, address }) => action === "in_doubt" || (action === "create" && taken.has(address)))
+      .map(draftOf),
+  );
+  return (change) =>
+    takenFrom(change) !== undefined && waiting.has(draftOf(change)) ? ["move"] : stagesOf(change);
+}
+
+/** The address of the entry from which a change takes over a file. */
+export function takenFrom(change: Change): string | undefined {
+  const takesOver = change.action === "adopt" || (change.action === "update" && !isProtectChange(change));
+  return takesOver ? change.before.address : undefined;
+}
+
 /** The id of the draft a change belongs to; 0 when it belongs to none. */
 export function draftOf({ address }: Pick<Change, "address">): number {
   return draftIdOf(address) ?? 0;

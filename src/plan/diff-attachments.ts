@@ -93,12 +93,12 @@ function settlingChange(operation: RecordedOperation, attributes: Attributes = {
   return inDoubtChange(operation, sentState(operation, attributes), names);
 }
 
-/** What a replacement takes over of the replaced file. */
+/** What the file takes over of the one that its entry has until then. */
 function carried(
   { intent }: RecordedOperation,
   former: RecordedAttachment | undefined,
 ): Attributes | undefined {
-  return former?.fileId === intent.replaces ? former?.attributes : undefined;
+  return former?.fileId === intent.fileId ? undefined : former?.attributes;
 }
 
 /** Another file in doubt whose entry has an attachment in doubt is shown at its path: a plan has one change for an address. */

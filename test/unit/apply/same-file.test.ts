@@ -302,3 +302,17 @@ describe("two sources with the same content in one list", () => {
     );
   });
 });
+
+test("the old file of a source stays with it until the new one is attached, and so do values that are not managed", async () => {
+  const entry = (rest = "") => `draft: 2\nproduct_files:\n  - source: ../a.glb\n${rest}`;
+  await world.write(entry("    renderer: vray\n"), { "a.glb": "one" });
+  await world.apply();
+  const [{ fileId } = { fileId: 0 }] = world.sandbox.state().attachments;
+  const both = entry(`  - file_id: ${fileId}\n`);
+  await world.write(both, { "a.glb": "two" });
+  await world.apply(undefined, { maxCalls: 2 });
+  await world.apply();
+  const values = world.sandbox.state().attachments.map(({ attributes }) => attributes);
+  expect(values).toMatchObject([{ renderer: "vray" }, { renderer: "vray" }]);
+  expect((await world.plan()).changes).toEqual([]);
+});

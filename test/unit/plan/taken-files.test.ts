@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DesiredAttachment } from "../../../src/model/desired.ts";
 import type { Recorded, RecordedUpload } from "../../../src/model/recorded.ts";
+import { excludeByPolicy } from "../../../src/plan/policy.ts";
 import { checkSafety } from "../../../src/plan/safety.ts";
 import {
   desiredWith,
@@ -69,6 +70,14 @@ describe("the old file of a changed source that another entry names", () => {
     expect(lines(desired(changed, byUploadId), holding(), { targets: [source] })).toEqual([created]);
   });
 
+  test("is not taken over without the new content, which gets the values that are not managed from it", () => {
+    const entries = desired(changed, byUploadId);
+    const alone = planOf(entries, holding(), { targets: [`${list}/upload_id:u10`] });
+    expect(alone.diagnostics).toMatchObject([{ code: "target-splits-draft", address: `${list}/upload_id:u10` }]);
+    const { plan: left } = excludeByPolicy(planOf(entries, holding()), new Set(["update"]));
+    expect(left.changes).toEqual([]);
+  });
+
   test("stays attached when the new content turns out to be the file of a third entry", () => {
     const recorded = holding({
       attachments: [old, recordedFile(1, 9)],
@@ -99,7 +108,7 @@ describe("the old file of a changed source that another entry names", () => {
     const intent = { draftId: 1, fileKind: "product_files", fileId: 11, sha256: "new" } as const;
     const recorded = holding({ inDoubt: [doubt({ address: source, kind: "attach", intent })] });
     expect(lines(desired(changed, byUploadId), recorded)).toEqual([
-      `in_doubt outcome_unknown ${source}`,
+      `in_doubt outcome_unknown ${source} [renderer]`,
       `adopt renamed ${list}/upload_id:u10`,
     ]);
   });
