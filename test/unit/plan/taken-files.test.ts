@@ -73,7 +73,9 @@ describe("the old file of a changed source that another entry names", () => {
   test("is not taken over without the new content, which gets the values that are not managed from it", () => {
     const entries = desired(changed, byUploadId);
     const alone = planOf(entries, holding(), { targets: [`${list}/upload_id:u10`] });
-    expect(alone.diagnostics).toMatchObject([{ code: "target-splits-draft", address: `${list}/upload_id:u10` }]);
+    expect(alone.diagnostics).toMatchObject([
+      { code: "target-splits-draft", address: `${list}/upload_id:u10` },
+    ]);
     const { plan: left } = excludeByPolicy(planOf(entries, holding()), new Set(["update"]));
     expect(left.changes).toEqual([]);
   });
