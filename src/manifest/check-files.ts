@@ -248,7 +248,7 @@ const outside: FileProblem = {
 const secret: FileProblem = {
   code: "source-is-secret",
   says: "is a hidden file or one that the config names as a secret",
-  hint: "Name a file that holds the content alone. Manifests cannot use hidden files, nor the files of keys.",
+  hint: "Name a file that holds the content alone. A description cannot be a hidden file, and nothing the file of a key.",
 };
 
 const pointer: FileProblem = {

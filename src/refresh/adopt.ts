@@ -3,8 +3,8 @@ import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import { attachmentsByAddress } from "../model/desired.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import { productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
-import { fileResource, mergeAttributes } from "../model/resource.ts";
+import { isAttachRefusal, productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
+import { fileResource, mergeAttributes, omitAttributes } from "../model/resource.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */
@@ -88,6 +88,10 @@ function adoptFile(
   // The local file may have changed since. Of a file that draftsync did not upload, only the entry says what it contains.
   const sha256 = uploaded ?? attachment?.content?.sha256;
   const [replaces] = attaching.flatMap(({ intent }) => intent.replaces ?? []);
+  // What no manifest manages went with the attachment; what one does is sent again, unless the answer has it.
+  const [sent = {}] = attaching
+    .filter(({ intent, status }) => !isAttachRefusal(intent.refusedWith ?? status))
+    .map(({ intent }) => omitAttributes(intent.attributes ?? {}, namesOf(attachment)));
   return [
     {
       type: "attached",
@@ -95,7 +99,7 @@ function adoptFile(
         ...target,
         // By the path of its file: it is what its attachment was sent for, or is recorded as.
         address: address === resource ? (attaching[0]?.address ?? known?.address ?? address) : address,
-        attributes: mergeAttributes(target.kind, known?.attributes ?? {}, returned),
+        attributes: mergeAttributes(target.kind, { ...sent, ...known?.attributes }, returned),
         ...(sha256 === undefined ? {} : { sha256 }),
         // The rest of a replacement.
         ...(known?.replacedBy === undefined ? {} : { replacedBy: known.replacedBy }),
@@ -105,6 +109,10 @@ function adoptFile(
     },
     ...attaching.map(({ id }): LedgerEffect => ({ type: "settled", operationId: id, outcome: "done" })),
   ];
+}
+
+function namesOf(attachment: DesiredAttachment | undefined): ReadonlySet<string> {
+  return new Set(Object.keys(attachment?.attributes ?? {}));
 }
 
 function adoptProduct(

@@ -52,7 +52,7 @@ type Part = Partial<DetectedDrift>;
  * | absent | gone | a detachment took effect; of an attachment it proves nothing | – |
  * | unreadable | the ledger stays as it is | the same | – |
  *
- * An update in doubt is settled only by a response that returns every attribute of the update. A difference is drift; the
+ * An attach or update in doubt is settled only by a response that returns every attribute of it. A difference is drift; the
  * ledger records it when the plan that shows it is applied. An attribute that no manifest manages is not drift: its new
  * value is recorded at once.
  */
@@ -233,8 +233,8 @@ function driftOfDoubtful(
   if (doubts.some(({ startedAt, finishedAt = startedAt }) => at < finishedAt + index.settleDelayMs)) {
     return undefined;
   }
+  if (isPresent && doubts.some((doubt) => !returnsAll(returned, doubt))) return undefined;
   const others = doubts.filter(({ kind }) => kind !== "attach");
-  if (isPresent && others.some((doubt) => !returnsAll(returned, doubt))) return undefined;
   if (attach !== undefined) {
     if (!isPresent) return undefined;
     const { sha256, replaces } = attach.intent;
@@ -272,7 +272,7 @@ function driftOfDoubtful(
 /** Whether a response has every attribute that an operation set. */
 function returnsAll(returned: Attributes, { kind, intent }: RecordedOperation): boolean {
   const names = new Set(Object.keys(returned));
-  return kind !== "update" || Object.keys(intent.attributes ?? {}).every((name) => names.has(name));
+  return kind === "detach" || Object.keys(intent.attributes ?? {}).every((name) => names.has(name));
 }
 
 function settled(

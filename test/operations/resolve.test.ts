@@ -127,6 +127,21 @@ describe("resolve", () => {
     expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
   });
 
+  test("--done is refused for a draft whose revisions are different products", async () => {
+    const revision = (number: number) =>
+      folder.write({ "manifests/a.yaml": `draft: 1\npublish: { revision: ${number} }\n` });
+    for (const number of [1, 2]) {
+      await revision(number);
+      expect(await apply()).toMatchObject({ code: 0 });
+    }
+    await revision(3);
+    await loseAnswers();
+    expect(await run("resolve", "drafts/1/product", "--done")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[resolution-needs-product]"),
+    });
+  });
+
   test("is quoted for a shell wherever a command names a duplicate", async () => {
     const name = "winter $(touch pwned)";
     await folder.write({ "manifests/a.yaml": `duplicates: [{ name: "${name}", product: 5 }]\n` });

@@ -248,13 +248,15 @@ function withKeptProduct(said: Resolution, kept: number | undefined): Resolution
   return said.type === "done" && kept !== undefined ? { type: "product", productId: kept } : said;
 }
 
-/** The product of a draft that is published again. */
+/** The product of a draft that is published again; none where an earlier revision has had another one. */
 function keptProduct(
   { kind, intent: { draftId } }: RecordedOperation,
   recorded: Recorded,
 ): number | undefined {
   if (kind !== "publish" || draftId === undefined) return undefined;
-  return publicationsInForce(recorded).get(draftId)?.productId;
+  const own = recorded.publications.filter((publication) => publication.draftId === draftId);
+  const isKept = new Set(own.map(({ productId }) => productId)).size === 1;
+  return isKept ? publicationsInForce(recorded).get(draftId)?.productId : undefined;
 }
 
 interface Whereabouts {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { renamedUploadEffects } from "../../apply/uploads.ts";
 import type { Address } from "../../model/address.ts";
 import {
   formatAddress,
@@ -159,8 +160,17 @@ async function runMove(
     if (doubts.has(from) || doubts.has(to)) {
       throw refusal(`${from} or ${to} is in doubt`, "Settle it first: `draftsync plan` marks it with `?`.");
     }
+    const parsed = parseAddress(to);
+    const isSource = parsed?.type === "attachment" && parsed.ref.by === "source";
+    const uploads = isSource
+      ? renamedUploadEffects(
+          { ...attachment, source: parsed.ref.source },
+          attachment.fileId,
+          recorded.uploads,
+        )
+      : [];
     return {
-      effects: [{ type: "readdressed", target: attachment, address: to }],
+      effects: [{ type: "readdressed", target: attachment, address: to }, ...uploads],
       summary: `Moved ${from} to ${to} in the ledger.`,
     };
   });

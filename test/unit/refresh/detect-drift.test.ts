@@ -197,6 +197,11 @@ describe("a response without attributes", () => {
     expect(confirmations.at(-1)).toMatchObject({ type: "attached", attachment: { attributes: {} } });
   });
 
+  test("leaves an attach to apply, which sets its values, when the answer has none", () => {
+    const sent = { ...attach, intent: { ...attach.intent, attributes: { renderer: "vray" } } };
+    expect(summarize(driftOf(silent, { isRecorded: false, doubts: [sent] }))).toEqual([]);
+  });
+
   test("leaves the attributes of a found file unknown, so that all are sent", () => {
     const [drift] = driftOf(silent, { isRecorded: false }).drift;
     expect(drift).toMatchObject({ type: "found", attributes: [], after: { file_id: 7 } });
