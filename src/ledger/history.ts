@@ -24,10 +24,10 @@ export interface RunFilter {
   readonly planId?: string;
   readonly command?: string;
   /**
-   * Only the last run that checked the service, and started at this moment or before, epoch milliseconds: what a clock that was ahead
+   * Only the last run that applied a plan, and started at this moment or before, epoch milliseconds: what a clock that was ahead
    * dated later does not count.
    */
-  readonly lastCheckedUntil?: number;
+  readonly lastAppliedUntil?: number;
   /** Started at this moment or later, epoch milliseconds. */
   readonly since?: number;
 }
@@ -96,17 +96,17 @@ export async function readTurns(queries: LedgerQueries): Promise<ReadonlyMap<str
 export async function readRuns(
   queries: LedgerQueries,
   location: string,
-  { id, planId, command, since, lastCheckedUntil }: RunFilter,
+  { id, planId, command, since, lastAppliedUntil }: RunFilter,
 ): Promise<StoredRun[]> {
   let found = queries.selectFrom("runs").selectAll();
   if (id !== undefined) found = found.where("id", "=", id);
   if (planId !== undefined) found = found.where("plan_id", "=", planId);
   if (command !== undefined) found = found.where("command", "=", command);
   if (since !== undefined) found = found.where("started_at", ">=", Math.floor(since));
-  if (lastCheckedUntil !== undefined) {
-    // Its totals count the drift that it found.
-    const checked = found.where("totals", "like", '%"drift":%').where("started_at", "<=", lastCheckedUntil);
-    found = checked.orderBy("started_at", "desc").limit(1);
+  if (lastAppliedUntil !== undefined) {
+    // A run that ends before it applies its plan has one of these statuses.
+    const applied = found.where("plan_id", "<>", "").where("status", "not in", ["error", "refused"]);
+    found = applied.where("started_at", "<=", lastAppliedUntil).orderBy("started_at", "desc").limit(1);
   }
   return recordsOf(tables.runs, await found.execute(), location);
 }

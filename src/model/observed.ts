@@ -66,6 +66,4 @@ export interface Observed {
   readonly confirmations: readonly LedgerEffect[];
   /** Resources without a usable response, and why. */
   readonly unreadable: readonly { readonly address: string; readonly failure: CallFailure }[];
-  /** Files without which a draft is not published, and for which no call was left. */
-  readonly unread?: readonly string[];
 }

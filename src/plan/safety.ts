@@ -204,12 +204,8 @@ function isIndependent(change: Change): boolean {
 }
 
 /** A draft whose files were to be checked, and could not be read, is not published: they may not be as recorded. */
-export function excludeUnread(
-  all: Differences,
-  { unreadable = [], unread = [] }: Partial<Observed> = {},
-): Differences {
-  const addresses = [...unreadable, ...unread.map((address) => ({ address }))];
-  const files = addresses.filter(({ address }) => parseAddress(address)?.type === "attachment");
+export function excludeUnread(all: Differences, { unreadable = [] }: Partial<Observed> = {}): Differences {
+  const files = unreadable.filter(({ address }) => parseAddress(address)?.type === "attachment");
   return leaveToNextPlan(all, {
     drafts: new Set(files.map(draftOf)),
     waits: () => false,

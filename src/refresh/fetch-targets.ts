@@ -115,7 +115,8 @@ function fetched<T>(
     return { attempts, observation: make(read) };
   }
   const { failure } = result;
-  if (neverMade.has(failure.code) || (isQuotaUsedUp(failure) && attempts === 0)) return { attempts, failure };
+  // What a quota refused stays first in line: it was not looked at.
+  if (neverMade.has(failure.code) || isQuotaUsedUp(failure)) return { attempts, failure };
   const read: ReadResult<T> = failure.code === absence ? { type: "absent" } : { type: "unreadable", failure };
   return { attempts, failure, observation: make(read) };
 }

@@ -11,7 +11,7 @@ import type { DetectedDrift } from "./detect-drift.ts";
 import { detectDrift } from "./detect-drift.ts";
 import { fetchTargets } from "./fetch-targets.ts";
 import type { RefreshPolicy } from "./select-targets.ts";
-import { countResources, countUnchecked, makeReadTest, nameOf, selectTargets } from "./select-targets.ts";
+import { countResources, countUnchecked, selectTargets } from "./select-targets.ts";
 
 /** Options of {@link observe}. */
 export interface ObserveOptions {
@@ -41,7 +41,7 @@ export interface ObserveResult {
 export async function observe(options: ObserveOptions): Promise<ObserveResult> {
   const { policy, recorded, reader, clock, emit } = options;
   const now = clock.now();
-  const { targets, deferred, left } = selectTargets({
+  const { targets, deferred } = selectTargets({
     ...options,
     now,
     uploadsPerCall: reader.uploadsPerCall,
@@ -69,12 +69,7 @@ export async function observe(options: ObserveOptions): Promise<ObserveResult> {
   };
   emit({ type: "refresh_finished", at: clock.now(), ...summary, drift: found.drift.length });
   const { stopped } = fetched;
-  if (stopped === undefined && policy.onlyDrafts === undefined) return { observed: { summary, ...found } };
-  const observed = new Set(fetched.observations.map(nameOf));
-  const isRead = makeReadTest({ recorded, now });
-  const missed = [...targets, ...left].filter((target) => !observed.has(nameOf(target)) && !isRead(target));
-  const unread = missed.flatMap((target) => (target.type === "attachment" ? [target.address] : []));
-  return { observed: { summary, ...found, unread }, ...(stopped === undefined ? {} : { stopped }) };
+  return { observed: { summary, ...found }, ...(stopped === undefined ? {} : { stopped }) };
 }
 
 /** The oldest confirmation among the records that this refresh did not confirm. */

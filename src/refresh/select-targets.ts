@@ -16,8 +16,6 @@ export interface RefreshPolicy {
   readonly maxCalls: number;
   /** Records confirmed more recently than this are not fetched in the mode `budget`; milliseconds. */
   readonly maxAgeMs: number;
-  /** Only files of these drafts that were not read lately ({@link makeReadTest}), and what is in doubt; absent: everything. */
-  readonly onlyDrafts?: ReadonlySet<number> | undefined;
   /** Only resources at or below these addresses are fetched; absent or empty: all. */
   readonly targets?: readonly string[];
 }
@@ -39,8 +37,6 @@ export interface SelectTargetsInput {
 export interface TargetSelection {
   readonly targets: readonly RefreshTarget[];
   readonly deferred: number;
-  /** What did not fit, if only a part was meant. */
-  readonly left: readonly RefreshTarget[];
 }
 
 /**
@@ -60,40 +56,11 @@ export function selectTargets(input: SelectTargetsInput): TargetSelection {
   const due = withoutRepetition([
     ...(policy.attachments === "probe" ? doubtfulFiles(input.recorded) : []),
     ...pendingUploads(input),
-    ...[...(policy.attachments === "probe" ? unrecordedFiles(input) : []), ...oldestFirst(input)].filter(
-      partFilter(input),
-    ),
+    ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
+    ...oldestFirst(input),
   ]).filter(targetFilter(policy));
   const targets = due.slice(0, policy.maxCalls);
-  const left = policy.onlyDrafts === undefined ? [] : due.slice(policy.maxCalls);
-  return { targets, deferred: countResources(due) - countResources(targets), left };
-}
-
-function partFilter(input: SelectTargetsInput): (target: RefreshTarget) => boolean {
-  const { onlyDrafts } = input.policy;
-  if (onlyDrafts === undefined) return () => true;
-  const isRead = makeReadTest(input);
-  return (target) => target.type === "attachment" && onlyDrafts.has(target.target.draftId) && !isRead(target);
-}
-
-/** How long a file counts as read where the calls do not suffice for all, milliseconds. */
-const readForMs = 24 * 60 * 60 * 1000;
-
-/** Whether a file was read, and confirmed or found absent, within a day: a quota may be too small for all files of a draft at once. */
-export function makeReadTest({
-  recorded,
-  now,
-}: Pick<SelectTargetsInput, "recorded" | "now">): (target: RefreshTarget) => boolean {
-  const readAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
-  for (const { target, confirmedAt } of recordedFiles(recorded)) {
-    // That a recorded file was tried later means that it could not be read.
-    if ((readAt.get(nameOf(target)) ?? 0) > confirmedAt) readAt.delete(nameOf(target));
-    else readAt.set(nameOf(target), confirmedAt);
-  }
-  return (target) => {
-    const at = readAt.get(nameOf(target));
-    return at !== undefined && at >= now - readForMs && at <= now;
-  };
+  return { targets, deferred: countResources(due) - countResources(targets) };
 }
 
 /**

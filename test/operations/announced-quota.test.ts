@@ -22,7 +22,7 @@ test("a refresh that uses up a quota of the service is recorded, and the next ru
   };
   expect(await apply()).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/Checked 10 resources .*\n21 not checked, .*: interrupted; 20 left\./),
+    stdout: expect.stringMatching(/Checked 10 resources .*\n21 not checked, .*: interrupted; 21 left\./),
     stderr: expect.stringContaining("retry-after-too-long"),
   });
   const before = proxy.seen.length;

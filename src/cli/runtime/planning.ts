@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { z } from "zod";
 import { isLimited, msUntil, type RunLimits } from "../../apply/run-budget.ts";
-import { draftOf, isBlocked } from "../../model/change.ts";
+import { isBlocked } from "../../model/change.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
@@ -96,8 +96,8 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
       diagnostics: [...diagnostics, ...nothingDeclared(desired), ...warnings],
       targets,
     });
-  const check = async (how: RefreshMode, onlyDrafts?: ReadonlySet<number>) => {
-    const part = { targets, desired, recorded, onlyDrafts };
+  const check = async (how: RefreshMode) => {
+    const part = { targets, desired, recorded };
     const { observed, failure } = await refresh(workspace, { ...request, ...part, mode: how });
     // Recorded also when the refresh was cut, so that the next one goes on from there. What could not be read is read again then.
     const isNews = ({ type }: LedgerEffect) => failure === undefined || type !== "refreshed";
@@ -106,20 +106,21 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
     if (failure !== undefined) throw failure;
     return planFrom(observed);
   };
-  const isShort = mode === "budget" && underLock && (await wasCut(workspace, request.limits));
-  const waiting = isShort ? planFrom().changes.filter((change) => !isBlocked(change)) : [];
-  const published = new Set(waiting.filter(({ action }) => action === "publish").map(draftOf));
-  const onlyDrafts = waiting.length > 0 ? published : undefined;
-  if (onlyDrafts !== undefined) cli.terminal.log(refreshLimited);
-  const plan = mode === undefined ? planFrom() : await check(mode, onlyDrafts);
+  const givesWay =
+    mode === "budget" &&
+    underLock &&
+    (await wasCut(workspace, request.limits)) &&
+    planFrom().changes.some((change) => !isBlocked(change));
+  if (givesWay) cli.terminal.log(refreshSkipped);
+  const plan = mode === undefined || givesWay ? planFrom() : await check(mode);
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
 }
 
-const refreshLimited: LogEntry = {
+const refreshSkipped: LogEntry = {
   level: "info",
-  text: "note: this run checks only what it publishes or settles: the last one ended at a limit\n",
-  code: "refresh-limited",
+  text: "note: this run makes its changes without a check of the service: the last one ended at a limit\n",
+  code: "refresh-skipped",
 };
 
 function settledValue<T>(result: PromiseSettledResult<T>): T {
@@ -161,7 +162,6 @@ async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise
 
 interface RefreshRequest extends PlanRequest {
   readonly mode: RefreshMode;
-  readonly onlyDrafts: ReadonlySet<number> | undefined;
   readonly desired: Desired;
   readonly recorded: Recorded;
 }
@@ -174,14 +174,14 @@ interface Refreshed {
 
 /** Reads the service. Writes nothing to it or to the ledger. */
 async function refresh({ cli, config, connect }: Workspace, request: RefreshRequest): Promise<Refreshed> {
-  const { mode, onlyDrafts, targets, desired, recorded, emit, underLock, limits = {} } = request;
+  const { mode, targets, desired, recorded, emit, underLock, limits = {} } = request;
   const { observe } = await import("../../refresh/observe.ts");
   const attachments = request.attachments ?? config.refresh.attachments;
   const halfTime = limits.until && abortAfter(msUntil(limits.until, systemClock) / 2);
   const { observed, stopped } = await observe({
     desired,
     recorded,
-    policy: limitPolicy({ ...config.refresh, attachments, mode, onlyDrafts, targets }, limits),
+    policy: limitPolicy({ ...config.refresh, attachments, mode, targets }, limits),
     reader: await connect(emit),
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: config.service.profile.settle_delay,
@@ -204,14 +204,18 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
 }
 
 /**
- * Whether the last run that checked the service ended at a quota of it, or at a limit such as this run has. The next calls are for
- * the changes: otherwise refreshes could use up all that there are.
+ * Whether the last run of a plan ended at a quota of the service, or checked the service and then ended at a limit such as this run
+ * has. The next calls are for the changes: otherwise refreshes could use up all that there are.
  */
 async function wasCut({ reader }: Workspace, limits: RunLimits | undefined): Promise<boolean> {
-  const [last] = await (await reader()).runs({ lastCheckedUntil: systemClock.now() });
-  const { stopped = "" } = z.object({ stopped: z.string() }).safeParse(last?.totals).data ?? {};
-  return quotaCodes.has(stopped) || (last?.status === "deferred" && isLimited(limits));
+  const [last] = await (await reader()).runs({ lastAppliedUntil: systemClock.now() });
+  const { drift, stopped = "" } = endSchema.safeParse(last?.totals).data ?? {};
+  const isAtLimit = last?.status === "deferred" && drift !== undefined && isLimited(limits);
+  return quotaCodes.has(stopped) || isAtLimit;
 }
+
+/** The totals of a run: its drift, if it checked the service, and the code of what stopped it. */
+const endSchema = z.object({ drift: z.number().optional(), stopped: z.string().optional() });
 
 /**
  * Half of the calls that the command may make. The other half is for the changes: a refresh of a large workspace would use up

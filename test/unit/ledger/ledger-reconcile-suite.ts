@@ -86,19 +86,21 @@ export function describeLedgerReconcile(name: string, make: () => Promise<Ledger
     });
   });
 
-  describe(`${name}: the last run that checked the service`, () => {
-    test("is neither one without a refresh nor dated later than now", async () => {
+  describe(`${name}: the last run that applied a plan`, () => {
+    test("is neither one that ended before that nor dated later than now", async () => {
       const { ledger } = await make();
-      const at = async (id: string, startedAt: number, totals: Record<string, number>) => {
-        await ledger.startRun({ ...sampleRun, id, startedAt });
-        await ledger.finishRun(id, { totals, status: "done" });
+      const at = async (id: string, startedAt: number, status: string, planId: string) => {
+        await ledger.startRun({ ...sampleRun, id, startedAt, planId });
+        await ledger.finishRun(id, { totals: {}, status });
       };
-      await at("a", 20, { done: 0, drift: 0 });
-      await at("b", 10, { done: 0, drift: 0 });
-      await at("c", 30, { done: 1 });
-      await at("d", 1_000, { done: 0, drift: 0 });
-      expect((await ledger.runs({ lastCheckedUntil: 500 })).map(({ id }) => id)).toEqual(["a"]);
-      expect(await ledger.runs({ lastCheckedUntil: 5 })).toEqual([]);
+      await at("a", 20, "deferred", "p1");
+      await at("b", 10, "done", "p1");
+      await at("refused", 30, "refused", "p1");
+      await at("failed", 31, "error", "");
+      await at("import", 32, "done", "");
+      await at("later", 1_000, "done", "p1");
+      expect((await ledger.runs({ lastAppliedUntil: 500 })).map(({ id }) => id)).toEqual(["a"]);
+      expect(await ledger.runs({ lastAppliedUntil: 5 })).toEqual([]);
     });
   });
 }

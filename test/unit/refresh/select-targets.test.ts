@@ -176,18 +176,6 @@ const cases: readonly Case[] = [
     targets: ["1/1"],
   },
   {
-    name: "only files of the drafts that are published, and of them what was not read lately",
-    input: {
-      recorded: recordedWith({
-        attachments: [fileAt(1, 1, now - 1), fileAt(1, 2, now - 2), fileAt(1, 3, now + 9), fileAt(2, 4, 0)],
-        refreshes: [{ resource: "drafts/1/product_files/2", at: now - 1 }],
-        publications: [publicationAt(1, 101, 0)],
-      }),
-      policy: policyOf({ onlyDrafts: new Set([1]) }),
-    },
-    targets: ["1/3", "1/2"],
-  },
-  {
     name: "a file with a confirmation in the future first",
     input: { recorded: recordedWith({ attachments: [fileAt(1, 1, now), fileAt(1, 3, now + 1)] }) },
     targets: ["1/3", "1/1"],
