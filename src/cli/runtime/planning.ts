@@ -106,13 +106,14 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
     if (failure !== undefined) throw failure;
     return planFrom(observed);
   };
-  const givesWay =
-    mode === "budget" &&
-    underLock &&
-    (await wasCut(workspace, request.limits)) &&
-    planFrom().changes.some((change) => !isBlocked(change));
-  if (givesWay) cli.terminal.log(refreshSkipped);
-  const plan = mode === undefined || givesWay ? planFrom() : await check(mode);
+  const skipRefresh = async (how: RefreshMode): Promise<Plan | undefined> => {
+    if (how !== "budget" || !underLock || !(await wasCut(workspace, request.limits))) return undefined;
+    const unchecked = planFrom();
+    if (unchecked.changes.every(isBlocked)) return undefined;
+    cli.terminal.log(refreshSkipped);
+    return unchecked;
+  };
+  const plan = mode === undefined ? planFrom() : ((await skipRefresh(mode)) ?? (await check(mode)));
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
 }
