@@ -204,22 +204,45 @@ class StorageStalledError extends DraftsyncError {
 }
 
 /**
- * Fails requests without another attempt when the storage stops making progress. Until it responds again its other requests
- * fail without being sent, also those that remove parts: otherwise each would wait as long.
+ * Fails requests without another attempt when the storage stops making progress. Then it tries one request for another object. If that
+ * stalls too, all others fail without being sent until the storage responds, also those that remove parts: otherwise each would
+ * wait as long.
  */
 function failWhenStalled(client: S3Client, timeoutMs: number): void {
-  let isStalled = false;
+  /** The keys of objects that no response came for, since the last one. */
+  const stalled = new Set<string>();
+  let trial: Promise<void> | undefined;
   client.middlewareStack.add(
     (next) => async (args) => {
-      if (isStalled) throw new StorageStalledError(timeoutMs);
-      try {
-        const result = await next(args);
-        isStalled = false;
-        return result;
-      } catch (error) {
-        isStalled = isTimeout(error);
-        throw isStalled ? new StorageStalledError(timeoutMs) : error;
+      const key = textOf(args.input, "Key");
+      // That a storage opens an upload in parts does not show that it takes the bytes.
+      const isProof = textOf(args.request, "method") === "PUT";
+      const send = async () => {
+        try {
+          return await next(args);
+        } catch (error) {
+          if (!isTimeout(error)) throw error;
+          stalled.add(key);
+          throw new StorageStalledError(timeoutMs);
+        } finally {
+          if (isProof && !stalled.has(key)) stalled.clear();
+        }
+      };
+      if (stalled.size === 0) {
+        trial = undefined;
+        return send();
       }
+      if (stalled.has(key)) throw new StorageStalledError(timeoutMs);
+      if (trial === undefined) {
+        const sent = send();
+        trial = Promise.allSettled([sent]).then(() => {
+          if (!stalled.has(key)) trial = undefined;
+        });
+        return sent;
+      }
+      await trial;
+      if (stalled.size > 0) throw new StorageStalledError(timeoutMs);
+      return send();
     },
     // Within the step that retries.
     { step: "finalizeRequest", priority: "low", name: "failWhenStalled" },
