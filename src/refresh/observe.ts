@@ -4,7 +4,7 @@ import { eventFormatVersion } from "../model/event.ts";
 import type { Observed } from "../model/observed.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock, ServiceReader } from "../model/ports.ts";
-import type { Recorded } from "../model/recorded.ts";
+import { publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { fileResource, productResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import type { DetectedDrift } from "./detect-drift.ts";
@@ -85,7 +85,7 @@ function oldestUnconfirmed(recorded: Recorded, { confirmations, drift }: Detecte
     ...recorded.attachments
       .filter((attachment) => !news.has(fileResource(attachment)) && !drifted.has(attachment.address))
       .map(({ provenance }) => provenance.at),
-    ...[...recorded.publications, ...recorded.duplicates]
+    ...[...publicationsInForce(recorded).values(), ...recorded.duplicates]
       .filter(({ productId }) => !news.has(productResource(productId)))
       .map(({ provenance }) => provenance.at),
   ];

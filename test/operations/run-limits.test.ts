@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { draftsync } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
@@ -7,7 +8,7 @@ const files = (count: number) =>
 const draft = (id: number, count: number) => `draft: ${id}\nproduct_files: [${files(count)}]\n`;
 const publishedDraft = (count: number) => `${draft(1, count)}publish: true\n`;
 
-const { apply, arrivals, config, folder, proxy, run, sandbox, start } = useWorkspace({
+const { apply, arrivals, config, folder, options, proxy, run, sandbox, start } = useWorkspace({
   files: { "manifests/a.yaml": publishedDraft(150) },
 });
 
@@ -373,4 +374,21 @@ test("a new file is attached although doubts of its draft cannot be settled in a
   proxy.choose = ({ method }) => (method === "PATCH" ? refusal(403) : undefined);
   for (let runs = 0; runs < 2; runs += 1) expect((await apply("--max-calls", "2")).code).toBe(4);
   expect(sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([1, 2, 3]);
+});
+
+test("a publish that waits for a person does not keep a limited run from checking the service", async () => {
+  const unconfirmed = async (...args: string[]) => {
+    const all = ["apply", "--auto-approve", "--json", ...args];
+    const { code, stdout } = await draftsync(all, { ...options(), confirmsLedger: false });
+    return [code, parseEvents(stdout).find((event) => event.type === "refresh_started")?.calls];
+  };
+  await folder.write({
+    ...config("refresh: { attachments: probe }\n"),
+    "manifests/a.yaml": publishedDraft(2),
+  });
+  expect(await unconfirmed()).toEqual([5, 2]);
+  await folder.write({ "manifests/a.yaml": publishedDraft(9) });
+  expect(await unconfirmed("--max-calls", "4")).toEqual([7, 2]);
+  await folder.write({ "manifests/a.yaml": publishedDraft(4) });
+  expect(await unconfirmed("--max-calls", "4")).toEqual([5, 2]);
 });

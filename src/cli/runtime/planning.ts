@@ -13,6 +13,7 @@ import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { abortAfter } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
+import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
@@ -109,7 +110,9 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
   const skipRefresh = async (how: RefreshMode): Promise<Plan | undefined> => {
     if (how !== "budget" || !underLock || !(await wasCut(workspace, request.limits))) return undefined;
     const unchecked = planFrom();
-    if (unchecked.changes.every(isBlocked)) return undefined;
+    const isNew = isNewLedger(recorded, unchecked.service_origin);
+    // What waits for a person is no change of this run.
+    if (excludeIrreversible(unchecked, recorded, { isNew }).plan.changes.every(isBlocked)) return undefined;
     cli.terminal.log(refreshSkipped);
     return unchecked;
   };
