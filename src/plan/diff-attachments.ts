@@ -74,7 +74,10 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     // What was sent with it and no entry manages any more was withdrawn.
     return settlingChange(operation, { ...(kept && withoutEmpty(kept)), ...entry.attributes });
   });
-  const others = all.changes.filter((change) => !settled.has(change)).map(atItsFile(doubts));
+  const others = all.changes
+    .filter((change) => !settled.has(change))
+    .map(atItsFile(doubts))
+    .map(fromItsEntry(former));
   return {
     ...all,
     changes: [...settling, ...others],
@@ -109,6 +112,19 @@ function atItsFile(doubts: ReadonlyMap<string, RecordedOperation>): (change: Cha
     return fileId === undefined
       ? change
       : { ...change, address: fileResource(targetAt(change.address, fileId)) };
+  };
+}
+
+/** A file whose entry has the attachment of another one in doubt is still recorded there. */
+function fromItsEntry(former: readonly RecordedAttachment[]): (change: Change) => Change {
+  const addresses = new Map(former.map((record) => [fileResource(record), record.address]));
+  return (change) => {
+    if (change.action !== "adopt" && (change.action !== "update" || isProtectChange(change))) return change;
+    const { file_id: fileId } = change.before;
+    const address =
+      fileId === undefined ? undefined : addresses.get(fileResource(targetAt(change.address, fileId)));
+    if (address === undefined || address === change.address) return change;
+    return { ...change, before: orderState({ ...change.before, address }) };
   };
 }
 

@@ -116,7 +116,8 @@ function splitPublications(chosen: readonly Change[], leftOut: readonly Change[]
 
 /** What no manifest manages stays with the entry that gets a new file: it is set from the recorded one. */
 function splitTakeovers(chosen: readonly Change[], leftOut: readonly Change[]): Diagnostic[] {
-  const created = new Set(leftOut.filter(({ action }) => action === "create").map(({ address }) => address));
+  const makesFile = ({ action }: Change) => action === "create" || action === "in_doubt";
+  const created = new Set(leftOut.filter(makesFile).map(({ address }) => address));
   return chosen.flatMap((change): Diagnostic[] => {
     const from = takenFrom(change);
     if (from === undefined || !created.has(from)) return [];

@@ -130,7 +130,7 @@ function driftOfFile(observation: FileObservation, index: Index): Part {
   const refreshed: LedgerEffect = { type: "refreshed", resource, at };
   const record = index.records.get(resource);
   const doubts = index.doubts.get(resource) ?? [];
-  const noted = record === undefined ? [] : [refreshed];
+  const noted = record === undefined && doubts.length === 0 ? [] : [refreshed];
   if (read.type === "unreadable") {
     return { confirmations: noted, unreadable: [{ address, failure: read.failure }] };
   }

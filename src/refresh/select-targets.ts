@@ -43,9 +43,9 @@ export interface TargetSelection {
  * Selects the resources to fetch. Pure.
  *
  * ```
- *   1  what is in doubt            files of operations without an outcome; uploads that have not ended
+ *   1  what is in doubt            files of operations without an outcome, once; uploads that have not ended
  *   2  what may be there already   desired files without a record, in drafts of which nothing is recorded
- *   3  the longest unconfirmed     recorded files and products, by when they were confirmed or fetched last
+ *   3  the longest unconfirmed     recorded files and products, by when they were confirmed or fetched last; what stayed in doubt
  * ```
  *
  * Attachments are included only if they may be probed. The mode `full` includes what was confirmed a moment ago, and desired
@@ -54,7 +54,10 @@ export interface TargetSelection {
 export function selectTargets(input: SelectTargetsInput): TargetSelection {
   const { policy } = input;
   const due = withoutRepetition([
-    ...(policy.attachments === "probe" ? doubtfulFiles(input.recorded) : []),
+    ...(policy.attachments === "probe"
+      ? doubtfulFiles(input).filter(({ triedAt }) => triedAt === 0)
+      : []
+    ).map(({ target }) => target),
     ...pendingUploads(input),
     ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
     ...oldestFirst(input),
@@ -97,14 +100,22 @@ export function countUnchecked(
   ).length;
 }
 
-function doubtfulFiles({ inDoubt }: Recorded): RefreshTarget[] {
-  return [...inDoubt]
+interface Doubtful {
+  readonly target: RefreshTarget;
+  /** When it was read since, in vain; 0: not yet. */
+  readonly triedAt: number;
+}
+
+function doubtfulFiles({ recorded, now }: Pick<SelectTargetsInput, "recorded" | "now">): Doubtful[] {
+  const refreshedAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
+  return [...recorded.inDoubt]
     .sort((a, b) => a.startedAt - b.startedAt || compareText(a.id, b.id))
-    .flatMap((operation) => {
-      const target = targetOf(operation);
-      return target === undefined
-        ? []
-        : [{ type: "attachment", address: operation.address, target } as const];
+    .flatMap((operation): Doubtful[] => {
+      const file = targetOf(operation);
+      if (file === undefined) return [];
+      const target = { type: "attachment", address: operation.address, target: file } as const;
+      const at = refreshedAt.get(nameOf(target)) ?? 0;
+      return [{ target, triedAt: at > operation.startedAt && at <= now ? at : 0 }];
     });
 }
 
@@ -152,8 +163,12 @@ interface Aged {
 
 function oldestFirst({ recorded, policy, now }: SelectTargetsInput): RefreshTarget[] {
   const refreshedAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
+  // Whatever `max_age` says, what is in doubt is not confirmed.
+  const stillInDoubt = doubtfulFiles({ recorded, now }).filter(({ triedAt }) => triedAt > 0);
   const things: Aged[] = [
-    ...(policy.attachments === "probe" ? recordedFiles(recorded) : []),
+    ...(policy.attachments === "probe"
+      ? [...stillInDoubt.map(({ target }) => ({ target, confirmedAt: 0 })), ...recordedFiles(recorded)]
+      : []),
     ...recordedProducts(recorded),
   ];
   // A time in the future comes from a wrong clock, and says nothing.

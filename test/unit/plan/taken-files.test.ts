@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { stagesAmong } from "../../../src/model/change.ts";
 import type { DesiredAttachment } from "../../../src/model/desired.ts";
 import type { Recorded, RecordedUpload } from "../../../src/model/recorded.ts";
 import { excludeByPolicy } from "../../../src/plan/policy.ts";
@@ -68,6 +69,18 @@ describe("the old file of a changed source that another entry names", () => {
 
   test("stays attached when only the changed source is targeted", () => {
     expect(lines(desired(changed, byUploadId), holding(), { targets: [source] })).toEqual([created]);
+  });
+
+  test("is not taken over by its file id while the attach of the new content is in doubt, and not without it", () => {
+    const intent = { draftId: 1, fileKind: "product_files", fileId: 11, sha256: "new" } as const;
+    const recorded = holding({ inDoubt: [doubt({ address: source, kind: "attach", intent })] });
+    const entries = desired(changed, wantedFile(1, 10, { renderer: "rx" }));
+    const { changes } = planOf(entries, recorded);
+    const taking = changes.find(({ action }) => action === "update");
+    expect(taking).toMatchObject({ address: `${list}/10`, before: { address: source } });
+    expect(taking && stagesAmong(changes)(taking)).toEqual(["move"]);
+    const alone = planOf(entries, recorded, { targets: [`${list}/10`] });
+    expect(alone.diagnostics).toMatchObject([{ code: "target-splits-draft" }]);
   });
 
   test("is not taken over without the new content, which gets the values that are not managed from it", () => {

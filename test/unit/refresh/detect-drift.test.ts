@@ -105,7 +105,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
     read: absent,
     cells: [
       ["a recorded file", {}, ["drift gone"]],
-      ["an attach in doubt, which stays in doubt", { isRecorded: false, doubts: [attach] }, []],
+      ["an attach in doubt, which stays in doubt", { isRecorded: false, doubts: [attach] }, ["refreshed"]],
       ["an attach in doubt of a recorded file", { doubts: [attach] }, ["refreshed"]],
       ["a detach in doubt", { doubts: [detach] }, ["detached", "settled detach done"]],
       [
@@ -126,7 +126,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
     read: unreadable,
     cells: [
       ["a recorded file", {}, ["refreshed", "unreadable"]],
-      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["unreadable"]],
+      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["refreshed", "unreadable"]],
       ["an update in doubt", { doubts: [updateTo({ renderer: "vray" })] }, ["refreshed", "unreadable"]],
       ["a detach in doubt", { doubts: [detach] }, ["refreshed", "unreadable"]],
       ["an unrecorded file", { isRecorded: false }, ["unreadable"]],
@@ -199,7 +199,7 @@ describe("a response without attributes", () => {
 
   test("leaves an attach to apply, which sets its values, when the answer has none", () => {
     const sent = { ...attach, intent: { ...attach.intent, attributes: { renderer: "vray" } } };
-    expect(summarize(driftOf(silent, { isRecorded: false, doubts: [sent] }))).toEqual([]);
+    expect(summarize(driftOf(silent, { isRecorded: false, doubts: [sent] }))).toEqual(["refreshed"]);
   });
 
   test("leaves the attributes of a found file unknown, so that all are sent", () => {

@@ -93,6 +93,17 @@ const cases: readonly Case[] = [
     targets: ["1/3", "5/5", "1/2", "1/1"],
   },
   {
+    name: "a file in doubt that was read since behind what was read before",
+    input: {
+      recorded: recordedWith({
+        attachments: [fileAt(2, 1, 20), fileAt(2, 2, 40)],
+        inDoubt: [doubtOf("attach", [1, 1], { startedAt: 9 }), doubtOf("attach", [1, 2], { startedAt: 9 })],
+        refreshes: [{ resource: "drafts/1/product_files/1", at: 30 }],
+      }),
+    },
+    targets: ["1/2", "2/1", "1/1", "2/2"],
+  },
+  {
     name: "no publish in doubt, which no read can settle",
     input: {
       recorded: recordedWith({
