@@ -12,8 +12,8 @@
  *                         in doubt: is it attached?
  * ```
  *
- * In `move` an entry takes over the file of another one that got a new file in `attach`.
-
+ * In `move` an entry takes over another entry's file, once that entry has its new file.
+ *
  * Attaching before detaching means that a draft never lacks a file that both sides of a replacement hold.
  */
 export const stages = ["ledger", "upload", "attach", "move", "detach", "publish", "duplicate"] as const;

@@ -177,8 +177,8 @@ export function stagesOf(change: Change): readonly Stage[] {
 }
 
 /**
- * Like {@link stagesOf}, among the other changes of the drafts: an entry takes over the file of another one only after the new
- * file of that entry is attached. Until then, what the new file gets from the old one is recorded nowhere else.
+ * Like {@link stagesOf}, among the other changes of the drafts: an entry takes over another entry's file only after that entry's
+ * new file is attached. Until then, what the new file gets from the old one is recorded nowhere else.
  */
 export function stagesAmong(changes: readonly Change[]): (change: Change) => readonly Stage[] {
   const taken = new Set(changes.flatMap((change) => takenFrom(change) ?? []));
@@ -193,8 +193,12 @@ export function stagesAmong(changes: readonly Change[]): (change: Change) => rea
 
 /** The address of the entry from which a change takes over a file. */
 export function takenFrom(change: Change): string | undefined {
-  const takesOver = change.action === "adopt" || (change.action === "update" && !isProtectChange(change));
-  return takesOver ? change.before.address : undefined;
+  return isOfAttached(change) ? change.before.address : undefined;
+}
+
+/** Whether a change is about an attached file that stays attached. */
+export function isOfAttached(change: Change): change is UpdateChange | AdoptChange {
+  return change.action === "adopt" || (change.action === "update" && !isProtectChange(change));
 }
 
 /** The id of the draft a change belongs to; 0 when it belongs to none. */

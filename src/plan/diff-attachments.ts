@@ -3,11 +3,12 @@ import {
   type AttachmentChange,
   type Change,
   type InDoubtChange,
+  isOfAttached,
   isProtectChange,
   orderState,
   type Reason,
 } from "../model/change.ts";
-import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../model/desired.ts";
+import { attachmentsByAddress, type Desired, type DesiredAttachment, unmanagedOf } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
 import {
@@ -65,6 +66,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     // An update that was sent later, and lost, may have changed them.
     const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
     const kept = carried(operation, formerAt.get(address));
+    // Of what was taken over and no entry manages, what was sent instead was withdrawn.
     if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
       return {
         ...settlingChange(operation, kept && withoutEmpty({ ...sent, ...unmanagedOf(kept, entry) })),
@@ -83,11 +85,6 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     changes: [...settling, ...others],
     unchanged: all.unchanged.filter((address) => !doubts.has(address)),
   };
-}
-
-/** What was taken over and no entry manages: what was sent instead of it was withdrawn. */
-function unmanagedOf(kept: Attributes, entry: DesiredAttachment | undefined): Attributes {
-  return omitAttributes(kept, new Set(Object.keys(entry?.attributes ?? {})));
 }
 
 /** Setting them also records them: a service need not answer with what it has. */
@@ -115,14 +112,12 @@ function atItsFile(doubts: ReadonlyMap<string, RecordedOperation>): (change: Cha
   };
 }
 
-/** A file whose entry has the attachment of another one in doubt is still recorded there. */
+/** The file that an entry had before its attachment in doubt is still recorded as that entry's. */
 function fromItsEntry(former: readonly RecordedAttachment[]): (change: Change) => Change {
   const addresses = new Map(former.map((record) => [fileResource(record), record.address]));
   return (change) => {
-    if (change.action !== "adopt" && (change.action !== "update" || isProtectChange(change))) return change;
-    const { file_id: fileId } = change.before;
-    const address =
-      fileId === undefined ? undefined : addresses.get(fileResource(targetAt(change.address, fileId)));
+    if (!isOfAttached(change) || change.before.file_id === undefined) return change;
+    const address = addresses.get(fileResource(targetAt(change.address, change.before.file_id)));
     if (address === undefined || address === change.address) return change;
     return { ...change, before: orderState({ ...change.before, address }) };
   };

@@ -51,7 +51,7 @@ function newLedgerWarning(excluded: readonly Change[]): Diagnostic {
     severity: "warning",
     code: "new-ledger",
     message: `the ledger is new: ${excluded.length === 1 ? "1 change that cannot be undone is" : `${excluded.length} changes that cannot be undone are`} left out`,
-    hint: `If no draft of this workspace was published before: draftsync apply --new-ledger. If one was: draftsync resolve ${quoteArgument(first?.address ?? "")} --product-id ID, or set \`state\` to the ledger that recorded it.`,
+    hint: `If nothing of this workspace was published or duplicated before: draftsync apply --new-ledger. If something was: draftsync resolve ${quoteArgument(first?.address ?? "")} --product-id ID, or set \`state\` to the ledger that recorded it.`,
   };
 }
 

@@ -1,10 +1,10 @@
 import { publicationAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
-import { attachmentsByAddress } from "../model/desired.ts";
+import { attachmentsByAddress, unmanagedOf } from "../model/desired.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { isAttachRefusal, productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
-import { fileResource, mergeAttributes, omitAttributes } from "../model/resource.ts";
+import { fileResource, mergeAttributes } from "../model/resource.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */
@@ -91,7 +91,7 @@ function adoptFile(
   // What no manifest manages went with the attachment; what one does is sent again, unless the answer has it.
   const [sent = {}] = attaching
     .filter(({ intent, status }) => !isAttachRefusal(intent.refusedWith ?? status))
-    .map(({ intent }) => omitAttributes(intent.attributes ?? {}, namesOf(attachment)));
+    .map(({ intent }) => unmanagedOf(intent.attributes ?? {}, attachment));
   return [
     {
       type: "attached",
@@ -109,10 +109,6 @@ function adoptFile(
     },
     ...attaching.map(({ id }): LedgerEffect => ({ type: "settled", operationId: id, outcome: "done" })),
   ];
-}
-
-function namesOf(attachment: DesiredAttachment | undefined): ReadonlySet<string> {
-  return new Set(Object.keys(attachment?.attributes ?? {}));
 }
 
 function adoptProduct(

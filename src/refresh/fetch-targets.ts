@@ -115,7 +115,7 @@ function fetched<T>(
     return { attempts, observation: make(read) };
   }
   const { failure } = result;
-  // What a quota refused stays first in line: it was not looked at.
+  // What a quota refused was not read, so it stays first in line.
   if (neverMade.has(failure.code) || isQuotaUsedUp(failure)) return { attempts, failure };
   const read: ReadResult<T> = failure.code === absence ? { type: "absent" } : { type: "unreadable", failure };
   return { attempts, failure, observation: make(read) };

@@ -52,15 +52,21 @@ export interface TargetSelection {
  * files without a record in every draft.
  */
 export function selectTargets(input: SelectTargetsInput): TargetSelection {
-  const { policy } = input;
+  const { policy, recorded, now } = input;
+  const probes = policy.attachments === "probe";
+  const refreshedAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
+  const doubtful = probes ? doubtfulFiles(recorded) : [];
+  const isTried = ({ target, startedAt }: Doubtful) => {
+    const at = refreshedAt.get(nameOf(target)) ?? 0;
+    return at > startedAt && at <= now;
+  };
+  const tried = doubtful.filter(isTried).map(({ target }) => ({ target, confirmedAt: 0 }));
+  const files = probes ? [...tried, ...recordedFiles(recorded)] : [];
   const due = withoutRepetition([
-    ...(policy.attachments === "probe"
-      ? doubtfulFiles(input).filter(({ triedAt }) => triedAt === 0)
-      : []
-    ).map(({ target }) => target),
+    ...doubtful.filter((each) => !isTried(each)).map(({ target }) => target),
     ...pendingUploads(input),
-    ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
-    ...oldestFirst(input),
+    ...(probes ? unrecordedFiles(input) : []),
+    ...oldestFirst([...files, ...recordedProducts(recorded)], refreshedAt, input),
   ]).filter(targetFilter(policy));
   const targets = due.slice(0, policy.maxCalls);
   return { targets, deferred: countResources(due) - countResources(targets) };
@@ -102,20 +108,17 @@ export function countUnchecked(
 
 interface Doubtful {
   readonly target: RefreshTarget;
-  /** When it was read since, in vain; 0: not yet. */
-  readonly triedAt: number;
+  /** When the call was sent. */
+  readonly startedAt: number;
 }
 
-function doubtfulFiles({ recorded, now }: Pick<SelectTargetsInput, "recorded" | "now">): Doubtful[] {
-  const refreshedAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
-  return [...recorded.inDoubt]
+function doubtfulFiles({ inDoubt }: Recorded): Doubtful[] {
+  return [...inDoubt]
     .sort((a, b) => a.startedAt - b.startedAt || compareText(a.id, b.id))
     .flatMap((operation): Doubtful[] => {
-      const file = targetOf(operation);
-      if (file === undefined) return [];
-      const target = { type: "attachment", address: operation.address, target: file } as const;
-      const at = refreshedAt.get(nameOf(target)) ?? 0;
-      return [{ target, triedAt: at > operation.startedAt && at <= now ? at : 0 }];
+      const { address, startedAt } = operation;
+      const target = targetOf(operation);
+      return target === undefined ? [] : [{ target: { type: "attachment", address, target }, startedAt }];
     });
 }
 
@@ -158,19 +161,15 @@ function unrecordedFiles({ desired, recorded, policy, fileIdOf }: SelectTargetsI
 
 interface Aged {
   readonly target: RefreshTarget;
+  /** Epoch milliseconds; 0: never, as of what is still in doubt. */
   readonly confirmedAt: number;
 }
 
-function oldestFirst({ recorded, policy, now }: SelectTargetsInput): RefreshTarget[] {
-  const refreshedAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
-  // Whatever `max_age` says, what is in doubt is not confirmed.
-  const stillInDoubt = doubtfulFiles({ recorded, now }).filter(({ triedAt }) => triedAt > 0);
-  const things: Aged[] = [
-    ...(policy.attachments === "probe"
-      ? [...stillInDoubt.map(({ target }) => ({ target, confirmedAt: 0 })), ...recordedFiles(recorded)]
-      : []),
-    ...recordedProducts(recorded),
-  ];
+function oldestFirst(
+  things: readonly Aged[],
+  refreshedAt: ReadonlyMap<string, number>,
+  { policy, now }: Pick<SelectTargetsInput, "policy" | "now">,
+): RefreshTarget[] {
   // A time in the future comes from a wrong clock, and says nothing.
   const past = (at: number) => (at > now ? 0 : at);
   const isDue = ({ confirmedAt }: Aged) =>

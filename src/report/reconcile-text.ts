@@ -34,7 +34,7 @@ const advice: Readonly<Record<ReconcileStatus, string>> = {
   in_doubt:
     "The next run settles what it can. `draftsync plan` shows the rest, with the command that settles each; outcomes in a recovery log need `draftsync state recover`.",
   new_ledger:
-    "Publishes and duplicates are excluded. If no draft of this workspace was published before: `draftsync apply --new-ledger`. Otherwise record the products with `draftsync resolve`.",
+    "Publishes and duplicates are excluded. If nothing of this workspace was published or duplicated before: `draftsync apply --new-ledger`. Otherwise record the products with `draftsync resolve`.",
   refused: "A safety check refused the plan or a publish of it; `draftsync plan` says which and what to do.",
   locked: "",
   interrupted: "",

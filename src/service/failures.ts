@@ -30,7 +30,8 @@ const sentences = {
   "retry-after-too-long": {
     what: "the service asks for no calls for longer than service.profile.max_wait",
     hint:
-      "Run the command again after that time. If the service has a quota, give each run --max-calls below it. To drop a pause that the service asked for by mistake, run " +
+      "Run the command again after that time. If the service has a quota, give each run --max-calls below it. " +
+      "To drop a pause that the service asked for by mistake, run " +
       "`draftsync state export > ledger.json` and `draftsync state import ledger.json --state NEW`, and use that ledger. " +
       "With service.rate.shared, the pause is a row of `rate_pauses` in that database: delete it there.",
   },

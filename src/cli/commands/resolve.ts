@@ -255,8 +255,8 @@ function keptProduct(
 ): number | undefined {
   if (kind !== "publish" || draftId === undefined) return undefined;
   const own = recorded.publications.filter((publication) => publication.draftId === draftId);
-  const isKept = new Set(own.map(({ productId }) => productId)).size === 1;
-  return isKept ? publicationsInForce(recorded).get(draftId)?.productId : undefined;
+  const [product, ...others] = new Set(own.map(({ productId }) => productId));
+  return others.length === 0 ? product : undefined;
 }
 
 interface Whereabouts {

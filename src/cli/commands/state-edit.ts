@@ -162,15 +162,12 @@ async function runMove(
     }
     const parsed = parseAddress(to);
     const isSource = parsed?.type === "attachment" && parsed.ref.by === "source";
-    const uploads = isSource
-      ? renamedUploadEffects(
-          { ...attachment, source: parsed.ref.source },
-          attachment.fileId,
-          recorded.uploads,
-        )
-      : [];
+    const file = { ...attachment, ...(isSource ? { source: parsed.ref.source } : {}) };
     return {
-      effects: [{ type: "readdressed", target: attachment, address: to }, ...uploads],
+      effects: [
+        { type: "readdressed", target: attachment, address: to },
+        ...renamedUploadEffects(file, attachment.fileId, recorded.uploads),
+      ],
       summary: `Moved ${from} to ${to} in the ledger.`,
     };
   });
