@@ -11,7 +11,7 @@ import type {
 } from "../model/change.ts";
 import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { Confirmation, OperationIntent, RecordedAttachment } from "../model/recorded.ts";
+import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import {
   clearedAttributes,
@@ -21,16 +21,19 @@ import {
   pickAttributes,
   pickNamed,
 } from "../model/resource.ts";
+import {
+  attachedEffect,
+  attachIntent,
+  digestOf,
+  intentOf,
+  recordOf,
+  replacesOf,
+  takesOverOf,
+} from "./attachment-records.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { OperationBudget } from "./run-budget.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
-import {
-  checkAttachment,
-  intentOf,
-  runFileOperation,
-  settleAttachment,
-  settleByRepeating,
-} from "./settle.ts";
+import { checkAttachment, runFileOperation, settleAttachment, settleByRepeating } from "./settle.ts";
 import { renamedUploadEffects } from "./uploads.ts";
 
 /** A new file whose id is known by now. */
@@ -116,7 +119,7 @@ export async function settleDoubt(
     target,
     attributes,
     managed,
-    intent: attachIntent(target, { attributes, after, replaces }),
+    intent: { ...attachIntent(target, { attributes, after, replaces }), ...takesOverOf(change.takes_over) },
     kind: kind === "update" || kind === "detach" ? kind : "attach",
     effect: (by, answered) => {
       // An update sets only what it names; the rest may differ from what was sent. A new attachment has no earlier values.
@@ -164,6 +167,7 @@ export async function updateFile(
   return sendUpdate(context, {
     address: change.address,
     target,
+    takesOver: change.takes_over,
     sent,
     all,
     effect: (answered, set) => {
@@ -183,16 +187,19 @@ export async function updateFile(
  */
 export async function takeOverFile(
   context: ApplyContext,
-  attachment: RecordedAttachment,
+  attachment: RecordedAttachment & { readonly takesOver: boolean },
   { change, replaces, signal }: Omit<NewFile, "fileId">,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
-  // A replacement clears the values of the entry that had the file.
-  const others = change.action === "replace" ? clearedAttributes(attachment.attributes) : {};
+  // An entry that had another file gets none of its values; a file that was only renamed keeps them.
+  const hadFile = change.action === "replace" || change.had_file === true;
+  const isOthers = hadFile || attachment.replacedBy !== undefined;
+  const others = isOthers ? clearedAttributes(attachment.attributes) : {};
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   return sendUpdate(context, {
     address: change.address,
     target,
+    takesOver: attachment.takesOver,
     sent: all,
     all,
     effect: (answered, set) => {
@@ -206,6 +213,8 @@ export async function takeOverFile(
 interface UpdateRequest {
   readonly address: string;
   readonly target: FileTarget;
+  /** The entry that has the file stays, and gets another one. */
+  readonly takesOver: boolean | undefined;
   readonly sent: Attributes;
   /** Sent when the response to the first call does not match, or names other values of them. */
   readonly all: Attributes;
@@ -217,7 +226,7 @@ interface UpdateRequest {
 /** A file that is gone at the service leaves the ledger, too. */
 async function sendUpdate(
   context: ApplyContext,
-  { address, target, sent, all, effect, signal }: UpdateRequest,
+  { address, target, takesOver, sent, all, effect, signal }: UpdateRequest,
 ): Promise<ChangeEnd> {
   const budget = context.budget?.operation();
   const effects = (answer: CallResult<Attributes>, set: Attributes): readonly LedgerEffect[] => {
@@ -228,7 +237,7 @@ async function sendUpdate(
     runFileOperation(context, {
       address,
       kind: "update",
-      intent: intentOf(target, attributes),
+      intent: { ...intentOf(target, attributes), ...takesOverOf(takesOver) },
       signal,
       budget,
       call: (options) => context.service.update(target, attributes, options),
@@ -278,69 +287,19 @@ export async function adoptFile(
   const { registered } = await context.holders();
   await context.ledger.record(
     [
-      { type: "readdressed", target, address, ...digestOf(after), ...replacesOf(replaces) },
+      {
+        type: "readdressed",
+        target,
+        address,
+        ...digestOf(after),
+        ...replacesOf(replaces),
+        ...takesOverOf(change.takes_over),
+      },
       ...renamedUploadEffects(after, target.fileId, registered.values()),
     ],
     context.runId,
   );
   return { outcome: "done", fileId: target.fileId };
-}
-
-/** The next run settles only what is still desired, and detaches `replaces` as the second half of a replacement. */
-function attachIntent(
-  target: FileTarget,
-  {
-    attributes,
-    after,
-    replaces,
-  }: {
-    readonly attributes: Attributes;
-    readonly after: AttachmentState;
-    readonly replaces: number | undefined;
-  },
-): OperationIntent {
-  return {
-    ...intentOf(target, attributes),
-    ...digestOf(after),
-    ...replacesOf(replaces),
-  };
-}
-
-interface RecordInput {
-  readonly change: AttachmentChange | InDoubtChange;
-  readonly target: FileTarget;
-  readonly by: Confirmation;
-  readonly attributes: Attributes;
-}
-
-function attachedEffect(
-  context: Pick<ApplyContext, "clock">,
-  input: RecordInput,
-  replaces: number | undefined,
-): LedgerEffect {
-  const attachment = recordOf(context, input);
-  return { type: "attached", attachment, ...replacesOf(replaces) };
-}
-
-function replacesOf(replaces: number | undefined): { readonly replaces?: number } {
-  return replaces === undefined ? {} : { replaces };
-}
-
-function recordOf(
-  { clock }: Pick<ApplyContext, "clock">,
-  { change, target, by, attributes }: RecordInput,
-): RecordedAttachment {
-  return {
-    ...target,
-    address: change.address,
-    attributes: pickAttributes(target.kind, attributes),
-    ...digestOf(change.after),
-    provenance: { by, at: clock.now() },
-  };
-}
-
-function digestOf(state: AttachmentState | null): { readonly sha256?: string } {
-  return state?.sha256 === undefined ? {} : { sha256: state.sha256 };
 }
 
 function requireFileId(state: AttachmentState): number {

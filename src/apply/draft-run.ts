@@ -11,7 +11,7 @@ import {
   maybePublishedHint,
   type PublishChange,
   type ReplaceChange,
-  stagesAmong,
+  stagesOf,
 } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import { fileResource } from "../model/resource.ts";
@@ -101,8 +101,7 @@ class DraftRun {
 
   constructor(tools: DraftTools, work: DraftWork, halt: AbortController) {
     this.#tools = tools;
-    const stagesFor = stagesAmong(work.changes);
-    this.#items = work.changes.map((change) => ({ change, stages: withUpload(change, stagesFor(change)) }));
+    this.#items = work.changes.map((change) => ({ change, stages: withUpload(change) }));
     this.#halt = halt;
   }
 
@@ -215,7 +214,10 @@ class DraftRun {
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { attachment } = recorded.get(fileName(change, known)) ?? {};
-    if (attachment !== undefined) return takeOverFile(context, attachment, { change, replaces, signal });
+    if (attachment !== undefined) {
+      const takesOver = this.#items.some((other) => isWaiting(other.change, attachment.address));
+      return takeOverFile(context, { ...attachment, takesOver }, { change, replaces, signal });
+    }
     return attachFile(context, { change, fileId: known, replaces, signal });
   }
 
@@ -288,6 +290,11 @@ function publishedBefore(change: PublishChange, file: string): ChangeEnd {
   };
 }
 
+/** Whether the entry at the address stays, and gets another file. */
+function isWaiting(change: Change, address: string): boolean {
+  return change.address === address && change.after !== null;
+}
+
 function formerFile({ change }: Item): [string, number | undefined][] {
   if (change.action !== "delete" || change.before.address === undefined) return [];
   return [[change.before.address, change.before.file_id]];
@@ -312,8 +319,8 @@ async function protect(
 }
 
 /** A new file needs an upload first. */
-function withUpload(change: Change, stagesOfChange: readonly Stage[]): readonly Stage[] {
+function withUpload(change: Change): readonly Stage[] {
   const isNewFile =
     (change.action === "create" || change.action === "replace") && change.after.file_id === undefined;
-  return isNewFile ? ["upload", ...stagesOfChange] : stagesOfChange;
+  return isNewFile ? ["upload", ...stagesOf(change)] : stagesOf(change);
 }

@@ -3,6 +3,7 @@ import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import { type Confirmation, isAttachRefusal, type OperationIntent } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { wait } from "../model/wait.ts";
+import { intentOf, takesOverOf } from "./attachment-records.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { lostBefore } from "./earlier-writes.ts";
 import { type JournalContext, type OperationEnd, type OperationRequest, runOperation } from "./operation.ts";
@@ -267,7 +268,7 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
     address: doubt.address,
     budget,
     ...(first.outcome === "unknown"
-      ? { kind: "update", intent: intentOf(target, managed) }
+      ? { kind: "update", intent: { ...intentOf(target, managed), ...takesOverOf(intent.takesOver) } }
       : { kind: "attach", intent: adoption }),
     signal,
     call: async (options) => {
@@ -305,11 +306,6 @@ async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment
     call: (options) => context.service.attach(target, attributes, options),
     effects: (result) => (result.outcome === "done" ? [effect("post", result.value)] : []),
   });
-}
-
-/** The intent of a call about a file. */
-export function intentOf({ draftId, kind, fileId }: FileTarget, attributes?: Attributes): OperationIntent {
-  return { draftId, fileKind: kind, fileId, ...(attributes === undefined ? {} : { attributes }) };
 }
 
 /** Only what is in doubt can be settled; a refusal is an outcome already. */

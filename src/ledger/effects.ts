@@ -5,6 +5,7 @@ import { intentSchema, type RecordedAttachment, targetOf } from "../model/record
 import { type FileTarget, fileResource, omitAttributes, pickAttributes } from "../model/resource.ts";
 import { attributesSetBy } from "../model/unsettled.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
+import { keepValues, releaseValues, releaseValuesOfDraft } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
@@ -57,6 +58,9 @@ export async function applyEffects(
  * | upload_ended | status and file id are replaced | nothing |
  * | settled | is in doubt no more; the record forgets what an update has set | ledger-conflict |
  *
+ * A file that a call of ours gives to an entry, and a new address, release the values that are kept for that entry
+ * (kept-values.ts). A publication releases those of its draft.
+ *
  * An address belongs to one record. When an effect gives an address to another file, the record that has it moves to its own
  * numeric address; `replaces` marks it. So two records can swap addresses, one after the other.
  */
@@ -78,7 +82,7 @@ export async function applyEffect(
     case "published":
       await insertRecords(queries, tables.publications, [effect]);
       await queries.deleteFrom("maybe_published").where("draft_id", "=", effect.draftId).execute();
-      return;
+      return releaseValuesOfDraft(queries, effect.draftId);
     case "duplicated":
       await insertRecords(queries, tables.duplicates, [effect]);
       return notePublication(queries, effect);
@@ -160,6 +164,7 @@ async function forgetDoubtful(queries: LedgerQueries, operationId: string): Prom
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
   await vacate(queries, attachment, replaces);
   await putRecord(queries, tables.attachments, normalize(attachment));
+  await releaseSet(queries, attachment);
 }
 
 async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment): Promise<void> {
@@ -167,6 +172,15 @@ async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment):
   const found = await updateAttachment(queries, attachment).set({ replaced_by: null }).executeTakeFirst();
   assertChanged(found, noRecord(attachment));
   await putRecord(queries, tables.attachments, normalize(attachment));
+  await releaseSet(queries, attachment);
+}
+
+/** What was only observed may lack the values that are kept for its entry. */
+async function releaseSet(
+  queries: LedgerQueries,
+  { address, provenance: { by } }: RecordedAttachment,
+): Promise<void> {
+  if (by === "post" || by === "patch") await releaseValues(queries, address);
 }
 
 /** With the attributes of its kind alone, in their usual order. */
@@ -176,21 +190,25 @@ function normalize(attachment: RecordedAttachment): RecordedAttachment {
 
 async function readdress(
   queries: LedgerQueries,
-  { target, address, sha256, replaces }: EffectOf<"readdressed">,
+  { target, address, sha256, replaces, takesOver }: EffectOf<"readdressed">,
 ): Promise<void> {
+  if (takesOver === true) await keepValues(queries, target, address);
   await vacate(queries, { ...target, address }, replaces);
   const values = { address, replaced_by: null, ...(sha256 === undefined ? {} : { sha256 }) };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
   assertChanged(updated, noRecord(target));
+  await releaseValues(queries, address);
 }
 
 async function detach(queries: LedgerQueries, target: FileTarget): Promise<void> {
-  await queries
+  const removed = await queries
     .deleteFrom("attachments")
     .where("draft_id", "=", target.draftId)
     .where("kind", "=", target.kind)
     .where("file_id", "=", target.fileId)
-    .execute();
+    .returning("address")
+    .executeTakeFirst();
+  if (removed !== undefined) await releaseValues(queries, removed.address);
   // Without the file that took their place, others are no half of a replacement.
   await markAgain(queries, target, null);
   await queries.deleteFrom("refreshes").where("resource", "=", fileResource(target)).execute();

@@ -21,8 +21,18 @@ const turns: Migration = {
   },
 };
 
+const keptValues: Migration = {
+  version: 3,
+  name: "kept-values",
+  async up(queries) {
+    await sql
+      .raw("create table kept_values (address text primary key, attributes text not null)")
+      .execute(queries);
+  },
+};
+
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
-export const migrations: readonly Migration[] = [initialSchema, turns];
+export const migrations: readonly Migration[] = [initialSchema, turns, keptValues];
 
 const provenance = `
   provenance_by text not null

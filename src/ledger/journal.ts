@@ -1,10 +1,11 @@
 import { sql } from "kysely";
 import type { LockHolder } from "../model/lock.ts";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord, RunResult } from "../model/ports.ts";
-import { intentSchema, isAttachRefusal } from "../model/recorded.ts";
+import { intentSchema, isAttachRefusal, targetOf } from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import { inDoubt } from "./history.ts";
+import { keepValues } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord } from "./records.ts";
 import type { LedgerQueries } from "./tables.ts";
@@ -55,12 +56,14 @@ export async function finishRun(
   }
 }
 
-/** Records the intent of an operation. */
+/** Records the intent of an operation, and what is kept for the entry whose file it takes over. */
 export async function beginOperation(
   queries: LedgerQueries,
   { id, runId, address, kind, method, path, intent }: NewOperation,
   at: number,
 ): Promise<void> {
+  const target = targetOf({ intent });
+  if (intent.takesOver === true && target !== undefined) await keepValues(queries, target, address);
   await sql`insert into operations (id, run_id, address, kind, method, path, intent, started_at)
     values (${id}, ${runId}, ${address}, ${kind}, ${method}, ${path}, ${JSON.stringify(intent)}, ${at})`.execute(
     queries,

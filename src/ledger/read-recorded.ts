@@ -14,6 +14,7 @@ export async function readRecorded(database: LedgerDatabase, queries: LedgerQuer
   const protectedDrafts = await read(tables.protected_drafts);
   const maybePublished = await read(tables.maybe_published);
   const versions = await read(tables.versions);
+  const keptValues = await read(tables.kept_values);
   return {
     lineage: meta.lineage,
     serial: meta.serial,
@@ -23,6 +24,7 @@ export async function readRecorded(database: LedgerDatabase, queries: LedgerQuer
     protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
     maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
     attachments: await read(tables.attachments),
+    keptValues: new Map(keptValues.map(({ address, attributes }) => [address, attributes])),
     uploads: await read(tables.uploads),
     storedObjects: await read(tables.stored_objects),
     refreshes: await read(tables.refreshes),

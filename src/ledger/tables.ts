@@ -4,6 +4,7 @@ import { runSchema, storedOperationSchema } from "../model/history.ts";
 import {
   attachmentSchema,
   duplicateSchema,
+  keptValuesSchema,
   publicationSchema,
   refreshSchema,
   storedObjectSchema,
@@ -83,6 +84,7 @@ export const tables = {
   protected_drafts: table("protected_drafts", z.object({ draftId: z.int() }), ["draftId"]),
   maybe_published: table("maybe_published", z.object({ draftId: z.int(), at: z.int() }), ["draftId"]),
   attachments: table("attachments", attachmentSchema, ["draftId", "kind", "fileId"], ["address"]),
+  kept_values: table("kept_values", keptValuesSchema, ["address"]),
   publications: table("publications", publicationSchema, ["draftId", "revision"]),
   duplicates: table("duplicates", duplicateSchema, ["name"]),
   uploads: table("uploads", uploadSchema, ["uploadId"]),

@@ -9,7 +9,7 @@ import { describeDamage, parseDocument } from "./stored-json.ts";
 import { camelCase, type LedgerQueries, snakeCase, type Table, tables } from "./tables.ts";
 
 /** Of the document that `state export` writes; rises when a reader of it would have to change. */
-export const exportVersion = 7;
+export const exportVersion = 8;
 
 const exportSchema = z.strictObject({
   lineage: z.string().min(1),
@@ -22,6 +22,7 @@ const exportSchema = z.strictObject({
   protected_drafts: z.array(z.int()),
   maybe_published: z.array(tables.maybe_published.schema.strict()),
   attachments: z.array(tables.attachments.schema.strict()),
+  kept_values: z.array(tables.kept_values.schema.strict()),
   publications: z.array(tables.publications.schema.strict()),
   duplicates: z.array(tables.duplicates.schema.strict()),
   uploads: z.array(tables.uploads.schema.strict()),
@@ -51,6 +52,7 @@ export async function exportLedger(
     protected_drafts: (await read(tables.protected_drafts)).map(({ draftId }) => draftId),
     maybe_published: await read(tables.maybe_published),
     attachments: await read(tables.attachments),
+    kept_values: await read(tables.kept_values),
     publications: await read(tables.publications),
     duplicates: await read(tables.duplicates),
     uploads: await read(tables.uploads),

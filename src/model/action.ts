@@ -4,19 +4,17 @@
  * Drafts do not wait for each other, but for one case: a duplicate of "the product of draft D" waits for D.
  *
  * ```
- *   ledger ──► upload ──► attach ──► move ──► detach ──► publish ──► duplicate
- *   protect    bytes,     create     adopt    delete     product     copy of the
- *   adopt      register,  update     update   replace:               draft's product
- *   forget     poll       replace:            the recorded file
+ *   ledger ──► upload ──► attach ──► detach ──► publish ──► duplicate
+ *   protect    bytes,     create     delete     product     copy of the
+ *   adopt      register,  update     replace:               draft's product
+ *   forget     poll       replace:   the recorded file
  *                         the new file
  *                         in doubt: is it attached?
  * ```
  *
- * In `move` an entry takes over another entry's file, once that entry has its new file.
- *
  * Attaching before detaching means that a draft never lacks a file that both sides of a replacement hold.
  */
-export const stages = ["ledger", "upload", "attach", "move", "detach", "publish", "duplicate"] as const;
+export const stages = ["ledger", "upload", "attach", "detach", "publish", "duplicate"] as const;
 
 /** One of {@link stages}. */
 export type Stage = (typeof stages)[number];

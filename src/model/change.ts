@@ -75,14 +75,22 @@ interface ChangeOf<A extends Action, Before, After> extends ResourceName {
   readonly doubt?: InDoubtState;
 }
 
+interface Takeover {
+  /** The entry that the file is recorded for stays, and gets another file: the ledger keeps its values until then. */
+  readonly takes_over?: true;
+}
+
 /** Attach a file; upload it first when it has no file id. */
-export type CreateChange = ChangeOf<"create", null, AttachmentState>;
+export type CreateChange = ChangeOf<"create", null, AttachmentState> & {
+  /** Another entry takes, or has taken, the file of this one: it gets its own values, and no other's with a recorded file. */
+  readonly had_file?: true;
+};
 /** Change attributes of an attached file. */
-export type UpdateChange = ChangeOf<"update", AttachmentState, AttachmentState>;
+export type UpdateChange = ChangeOf<"update", AttachmentState, AttachmentState> & Takeover;
 /** New content: upload, attach the new file, then detach the recorded one. */
 export type ReplaceChange = ChangeOf<"replace", AttachmentState, AttachmentState>;
 /** Attached already: recorded under its new address, without a call that changes it. */
-export type AdoptChange = ChangeOf<"adopt", AttachmentState, AttachmentState>;
+export type AdoptChange = ChangeOf<"adopt", AttachmentState, AttachmentState> & Takeover;
 /** Detach a file. */
 export type DeleteChange = ChangeOf<"delete", AttachmentState, null> & {
   /** The second half of a replacement, whose new file is attached already: no limit on deletions is meant for it. */
@@ -115,10 +123,11 @@ export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, n
  * file is attached, and attaches it when it is not; without one, the address is blocked until a person has settled it.
  * What of its draft depends on that waits for the next plan.
  */
-export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null> & {
-  /** The manifests ask for another file, or for none: when this one is not attached, it is not attached again. */
-  readonly check_only?: true;
-};
+export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null> &
+  Takeover & {
+    /** The manifests ask for another file, or for none: when this one is not attached, it is not attached again. */
+    readonly check_only?: true;
+  };
 
 /** Whether nothing of a draft may be deleted. */
 export interface ProtectState {
@@ -174,26 +183,6 @@ export function isBlocked(change: Change): boolean {
 export function stagesOf(change: Change): readonly Stage[] {
   if (isProtectChange(change)) return ["ledger"];
   return isBlocked(change) ? [] : actionTable[change.action].stages;
-}
-
-/**
- * Like {@link stagesOf}, among the other changes of the drafts: an entry takes over another entry's file only after that entry's
- * new file is attached. Until then, what the new file gets from the old one is recorded nowhere else.
- */
-export function stagesAmong(changes: readonly Change[]): (change: Change) => readonly Stage[] {
-  const taken = new Set(changes.flatMap((change) => takenFrom(change) ?? []));
-  const waiting = new Set(
-    changes
-      .filter(({ action, address }) => action === "in_doubt" || (action === "create" && taken.has(address)))
-      .map(draftOf),
-  );
-  return (change) =>
-    takenFrom(change) !== undefined && waiting.has(draftOf(change)) ? ["move"] : stagesOf(change);
-}
-
-/** The address of the entry from which a change takes over a file. */
-export function takenFrom(change: Change): string | undefined {
-  return isOfAttached(change) ? change.before.address : undefined;
 }
 
 /** Whether a change is about an attached file that stays attached. */

@@ -30,12 +30,13 @@ export const effectSchema = z.discriminatedUnion("type", [
   // Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance.
   effect("rerecorded", { attachment: attachmentSchema }),
   // The manifests name a recorded file another way. Nothing was confirmed, so attributes and provenance stay; `sha256` is
-  // noted when it is known; `replaces` as above.
+  // noted when it is known; `replaces` as above; `takesOver`: the entry that had the file stays, so its values are kept.
   effect("readdressed", {
     target,
     address: text,
     sha256: text.exactOptional(),
     replaces: integer.exactOptional(),
+    takesOver: z.literal(true).exactOptional(),
   }),
   effect("detached", { target }),
   // The bytes of a source are in storage. Until they are registered, the next run starts from there.

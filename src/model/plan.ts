@@ -6,7 +6,7 @@ import type { RunTotals } from "./event.ts";
 import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
-export const planFormatVersion = 6;
+export const planFormatVersion = 7;
 
 /** How many changes of each action; `noop` counts what is as desired. Only actions that occur are present. */
 export type Summary = Readonly<Partial<Record<Action, number>>>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatAddress, publicationAddress } from "./address.ts";
 import { type ProductRef, productRefSchema } from "./desired.ts";
-import { attributeShape, type FileTarget, fileKinds, fileResource } from "./resource.ts";
+import { type Attributes, attributeShape, type FileTarget, fileKinds, fileResource } from "./resource.ts";
 import { isoTime } from "./time.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
@@ -49,6 +49,8 @@ export interface Recorded {
   /** Drafts that were in use before this ledger, by id: a file of theirs turned out to be attached (epoch milliseconds). */
   readonly maybePublished: ReadonlyMap<number, number>;
   readonly attachments: readonly RecordedAttachment[];
+  /** What was confirmed of the files of entries, by address, until another entry took the file over. */
+  readonly keptValues: ReadonlyMap<string, Attributes>;
   readonly publications: readonly RecordedPublication[];
   readonly duplicates: readonly RecordedDuplicate[];
   readonly uploads: readonly RecordedUpload[];
@@ -86,6 +88,7 @@ export const emptyRecorded: Recorded = {
   protectedDrafts: new Set(),
   maybePublished: new Map(),
   attachments: [],
+  keptValues: new Map(),
   publications: [],
   duplicates: [],
   uploads: [],
@@ -123,6 +126,9 @@ export const attachmentSchema = z.object({
 
 /** {@link attachmentSchema} */
 export type RecordedAttachment = Readonly<z.output<typeof attachmentSchema>>;
+
+/** The values of an entry that waits for a file: another entry has taken over the one that it had, or may have. */
+export const keptValuesSchema = z.object({ address: text, attributes: attributesSchema });
 
 /** A product that was published from a draft. The last revision of a draft is the one in force. */
 export const publicationSchema = z.object({
@@ -279,6 +285,8 @@ const knownIntent = z.object({
   sha256: optionalText,
   /** Of an attachment: the recorded file that the new one takes the place of. */
   replaces: optionalInteger,
+  /** The recorded file is another entry's, which stays and gets another file: its values are kept for that. */
+  takesOver: z.literal(true).exactOptional(),
   /** Of a call that adopts a file: the status with which its attachment was refused, so that another call attached it. */
   refusedWith: optionalInteger,
 });

@@ -65,7 +65,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const later = updates.get(fileResourceOf(operation) ?? "") ?? [];
     // An update that was sent later, and lost, may have changed them.
     const sent = omitAttributes(intent.attributes ?? {}, attributesSetBy(later));
-    const kept = carried(operation, formerAt.get(address));
+    const kept = recorded.keptValues.get(address) ?? carried(operation, formerAt.get(address));
     // Of what was taken over and no entry manages, what was sent instead was withdrawn.
     if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
       return {
@@ -116,10 +116,12 @@ function atItsFile(doubts: ReadonlyMap<string, RecordedOperation>): (change: Cha
 function fromItsEntry(former: readonly RecordedAttachment[]): (change: Change) => Change {
   const addresses = new Map(former.map((record) => [fileResource(record), record.address]));
   return (change) => {
-    if (!isOfAttached(change) || change.before.file_id === undefined) return change;
-    const address = addresses.get(fileResource(targetAt(change.address, change.before.file_id)));
-    if (address === undefined || address === change.address) return change;
-    return { ...change, before: orderState({ ...change.before, address }) };
+    if (!isOfAttached(change) && change.action !== "in_doubt") return change;
+    const { file_id: fileId } = change.after ?? {};
+    const address = fileId && addresses.get(fileResource(targetAt(change.address, fileId)));
+    if (!address || address === change.address) return change;
+    const taken = { ...change, takes_over: true } as const;
+    return isOfAttached(taken) ? { ...taken, before: orderState({ ...taken.before, address }) } : taken;
   };
 }
 
@@ -128,6 +130,7 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
   const isUnmanaged = makeUnmanagedTest(desired);
   const inOrder = addressed(desired);
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
+  const isEntry = (address: string) => wanted().has(address);
   const named = lazily(() => namedElsewhere(inOrder, index));
   const changes: Change[] = [];
   const unchanged: string[] = [];
@@ -149,7 +152,7 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
       continue;
     }
     const { record, former } = found;
-    const change = compare(address, attachment, found, index);
+    const change = compare(address, attachment, { ...found, own }, { index, isEntry });
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
     if (record === undefined) continue;
@@ -200,36 +203,34 @@ function formerRemoval(former: RecordedAttachment, address: string, index: Recor
 function compare(
   address: string,
   attachment: DesiredAttachment,
-  found: Found,
-  index: RecordedIndex,
+  { record: known, own, isOthers }: Found & { readonly own: RecordedAttachment | undefined },
+  { index, isEntry }: { readonly index: RecordedIndex; readonly isEntry: (address: string) => boolean },
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
-  const { record: known, former, taken } = found;
-  if (known === undefined) {
-    const made = withCarried(attachment, { before: taken });
-    const after = desiredState(made, index);
-    const attributes = changedAttributes(kind, {}, made.attributes);
-    return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
-  }
+  const kept = index.keptFor(address);
+  if (known === undefined) return creation(address, attachment, kept ?? own?.attributes, index);
   const isReplaced = isOtherContent(attachment, known, index);
   const desired = isReplaced
-    ? withCarried(attachment, { before: known })
+    ? withCarried(attachment, { before: kept ?? known.attributes })
     : withCarried(attachment, {
-        before: former ?? taken,
+        before: kept ?? (own === known ? undefined : own?.attributes),
         now: known,
-        isOthers: found.isOthers,
+        isOthers: isOthers || (kept !== undefined && own === undefined),
       });
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
   const differs = !hasAttributes(kind, knownAttributes, desired.attributes);
-  const isSame = !isReplaced && former === undefined && taken === undefined;
+  const isSame = !isReplaced && (own === undefined || own === known);
+  const takesOver =
+    known.address !== address && isEntry(known.address) ? ({ takes_over: true } as const) : {};
   const wanted = isSame ? withConfirmed(desired, known, index) : desired;
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || !differs)) {
     const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
-    return inDoubtChange({ ...doubt, address }, after, changedAttributes(kind, {}, wanted.attributes));
+    const names = changedAttributes(kind, {}, wanted.attributes);
+    return { ...inDoubtChange({ ...doubt, address }, after, names), ...takesOver };
   }
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
@@ -237,8 +238,22 @@ function compare(
   if (isReplaced) return { address, action: "replace", reason: "content_changed", before, after, ...rest };
   const same = orderState({ ...after, file_id: known.fileId });
   return differs
-    ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest }
-    : { address, action: "adopt", reason: "renamed", before, after: same, ...rest };
+    ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest, ...takesOver }
+    : { address, action: "adopt", reason: "renamed", before, after: same, ...rest, ...takesOver };
+}
+
+/** `before`: what the entry had with a file that another one takes. */
+function creation(
+  address: string,
+  attachment: DesiredAttachment,
+  before: Attributes | undefined,
+  index: RecordedIndex,
+): AttachmentChange {
+  const made = withCarried(attachment, { before });
+  const after = desiredState(made, index);
+  const attributes = changedAttributes(attachment.address.kind, {}, made.attributes);
+  const hadFile = before === undefined ? {} : ({ had_file: true } as const);
+  return { address, action: "create", reason: "not_recorded", before: null, after, attributes, ...hadFile };
 }
 
 function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"> {
@@ -262,8 +277,8 @@ function withConfirmed(
 }
 
 interface Carried {
-  /** The file that the entry has had until now. */
-  readonly before: RecordedAttachment | undefined;
+  /** What the entry has had until now. */
+  readonly before: Attributes | undefined;
   /** The attached one that it gets instead; `undefined` for a new file. */
   readonly now?: RecordedAttachment;
   /** Whether that was another entry's. */
@@ -280,7 +295,7 @@ function withCarried(
 ): DesiredAttachment {
   // Of a large catalogue nearly everything stays as it is.
   if (before === undefined && !isOthers) return attachment;
-  const kept = now === undefined ? withoutEmpty(before?.attributes ?? {}) : before?.attributes;
+  const kept = now === undefined ? withoutEmpty(before ?? {}) : before;
   const cleared = isOthers && now !== undefined ? clearedAttributes(now.attributes) : {};
   return { ...attachment, attributes: { ...cleared, ...kept, ...attachment.attributes } };
 }
@@ -300,6 +315,8 @@ function isAsDesired(
     known.address === address &&
     // A file that was to be detached and is named again is recorded as such.
     known.replacedBy === undefined &&
+    // So is an entry that did not lose its file in the end.
+    index.keptFor(address) === undefined &&
     !isOtherContent(attachment, known, index) &&
     hasAttributes(attachment.address.kind, index.knownAttributes(known), attachment.attributes)
   );

@@ -37,8 +37,6 @@ export interface Found {
   readonly record?: RecordedAttachment | undefined;
   /** What has the address, and no entry names any more: `record` takes its place. */
   readonly former?: RecordedAttachment;
-  /** What has the address, and another entry takes: its values are this entry's all the same. */
-  readonly taken?: RecordedAttachment;
   /** Whether `record` was another entry's until now. A file that is put back was this one's, and a renamed one stays the same. */
   readonly isOthers?: boolean;
 }
@@ -58,7 +56,7 @@ export function findRecorded(
   const elsewhere = findElsewhere(attachment, own, search);
   if (own === undefined || !isOtherContent(attachment, own, index))
     return { record: elsewhere, isOthers: isReplaced(elsewhere, attachment, search) };
-  if (named().has(own)) return { record: elsewhere, taken: own, isOthers: true };
+  if (named().has(own)) return { record: elsewhere, isOthers: true };
   if (elsewhere === undefined) return { record: own };
   return { record: elsewhere, former: own, isOthers: elsewhere.replacedBy !== own.fileId };
 }

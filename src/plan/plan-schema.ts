@@ -69,12 +69,14 @@ function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
   });
 }
 
+const takeover = { takes_over: z.literal(true).exactOptional() };
+
 const change = z.union([
-  changeOf("create", z.null(), attachmentState),
-  changeOf("update", attachmentState, attachmentState),
+  changeOf("create", z.null(), attachmentState).extend({ had_file: z.literal(true).exactOptional() }),
+  changeOf("update", attachmentState, attachmentState).extend(takeover),
   changeOf("update", protectState, protectState),
   changeOf("replace", attachmentState, attachmentState),
-  changeOf("adopt", attachmentState, attachmentState),
+  changeOf("adopt", attachmentState, attachmentState).extend(takeover),
   changeOf("delete", attachmentState, z.null()).extend({
     completes_replace: z.literal(true).exactOptional(),
   }),
@@ -86,6 +88,7 @@ const change = z.union([
   ).extend({ former: text.exactOptional() }),
   changeOf("forget", z.strictObject({ product_id: id }), z.null()),
   changeOf("in_doubt", inDoubtState, attachmentState.nullable()).extend({
+    ...takeover,
     check_only: z.literal(true).exactOptional(),
   }),
 ]);

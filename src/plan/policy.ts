@@ -1,7 +1,7 @@
 import { stages } from "../model/action.ts";
 import { draftIdOf } from "../model/address.ts";
 import type { Change, InDoubtChange } from "../model/change.ts";
-import { draftOf, isBlocked, isDeletion, isProtectChange, stagesAmong } from "../model/change.ts";
+import { draftOf, isBlocked, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
@@ -157,7 +157,6 @@ export function excludeDependents(
   changes: readonly Change[],
   refused: ReadonlySet<Change>,
 ): readonly Change[] {
-  const rankOf = rankAmong(changes);
   const first = new Map<number, number>();
   for (const change of refused) {
     const draftId = draftIdOf(change.address);
@@ -194,14 +193,11 @@ function formerCopies(changes: readonly Change[], forgotten: readonly Change[]):
 }
 
 /** The stage after which a change is complete, by its place in the order; a protection is only lifted before a deletion. */
-function rankAmong(changes: readonly Change[]): (change: Change) => number {
-  const stagesFor = stagesAmong(changes);
-  return (change) => {
-    if (isProtectChange(change) && !change.after.protect) return stages.indexOf("detach");
-    const last = stagesFor(change).at(-1) ?? "attach";
-    // Nothing in a draft waits for a copy.
-    return stages.indexOf(last === "duplicate" ? "ledger" : last);
-  };
+function rankOf(change: Change): number {
+  if (isProtectChange(change) && !change.after.protect) return stages.indexOf("detach");
+  const last = stagesOf(change).at(-1) ?? "attach";
+  // Nothing in a draft waits for a copy.
+  return stages.indexOf(last === "duplicate" ? "ledger" : last);
 }
 
 /** Counts the changes by the action that a policy has to allow. */

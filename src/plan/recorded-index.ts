@@ -17,6 +17,8 @@ import { sourceUploadName, uploadNameOf, uploadNamesOf } from "../model/upload-n
 export interface RecordedIndex {
   /** What is recorded under an address. */
   at(address: string): RecordedAttachment | undefined;
+  /** The values of an entry that waits for a file ({@link Recorded.keptValues}). */
+  keptFor(address: string): Attributes | undefined;
   /** What is recorded for a file of a draft's collection, under whatever address. */
   ofFile(desired: DesiredAttachment, fileId: number): RecordedAttachment | undefined;
   /** What is recorded in the same collection with the content of the desired source. */
@@ -48,6 +50,7 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
   const stored = indexStored(recorded.storedObjects);
   return {
     at: (address) => byAddress.at(address),
+    keptFor: (address) => recorded.keptValues.get(address),
     ofFile: ({ address: { draftId, kind } }, fileId) => {
       const resource = fileResource({ draftId, kind, fileId });
       return byFile.get(resource) ?? byAddress.at(resource);

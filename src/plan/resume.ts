@@ -262,7 +262,7 @@ function fileOf({ address }: Pick<Change, "address">, { file_id: fileId }: Attac
 
 /** What is left of a replacement whose old file another entry has taken over. */
 function creationOf({ confirmed: _, ...change }: ReplaceChange): CreateChange {
-  return { ...change, action: "create", before: null };
+  return { ...change, action: "create", before: null, had_file: true };
 }
 
 /** The second half of a replacement. */

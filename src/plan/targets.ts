@@ -1,6 +1,6 @@
 import { draftIdOf, parseAddress, publicationAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
-import { draftOf, isProtectChange, takenFrom } from "../model/change.ts";
+import { draftOf, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
 import { isInScope, parseScope } from "../model/scope.ts";
@@ -54,11 +54,7 @@ export function selectTargets(
     .map(nothingThere);
   const chosen = new Set(changes);
   const leftOut = all.changes.filter((change) => !chosen.has(change));
-  const split = [
-    ...splitPublications(changes, leftOut),
-    ...orphanedDuplicates(changes, leftOut),
-    ...splitTakeovers(changes, leftOut),
-  ];
+  const split = [...splitPublications(changes, leftOut), ...orphanedDuplicates(changes, leftOut)];
   return { changes, unchanged, unmanaged, diagnostics: [...diagnostics, ...unknown, ...split] };
 }
 
@@ -112,25 +108,6 @@ function splitPublications(chosen: readonly Change[], leftOut: readonly Change[]
         },
       ];
     });
-}
-
-/** What no manifest manages stays with the entry that gets a new file: it is set from the recorded one. */
-function splitTakeovers(chosen: readonly Change[], leftOut: readonly Change[]): Diagnostic[] {
-  const makesFile = ({ action }: Change) => action === "create" || action === "in_doubt";
-  const created = new Set(leftOut.filter(makesFile).map(({ address }) => address));
-  return chosen.flatMap((change): Diagnostic[] => {
-    const from = takenFrom(change);
-    if (from === undefined || !created.has(from)) return [];
-    return [
-      {
-        severity: "error",
-        code: "target-splits-draft",
-        message: `${change.address} cannot take over the file of ${from} alone: that entry would not get its new file before`,
-        hint: `Add --target ${from}.`,
-        address: change.address,
-      },
-    ];
-  });
 }
 
 /** A copy of "the product of draft D" needs that product. */

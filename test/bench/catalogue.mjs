@@ -89,8 +89,8 @@ const origin = "https://api.example.com";
 /** The service of a workspace that only plans. */
 export const offline = `version: 1\nworkspace: bench\nservice: { base_url: ${origin}, rate: { limit: 10, window: 1s } }\n`;
 
-const ledgerHead = `{ "format_version": 7, "lineage": "6b1f9a34-4a0e-4a0b-9d3b-0d5a4c3f7a11", "serial": 1,
+const ledgerHead = `{ "format_version": 8, "lineage": "6b1f9a34-4a0e-4a0b-9d3b-0d5a4c3f7a11", "serial": 1,
 "service_origin": "${origin}", "workspace": "bench", "confirmed_at": null, "draft_titles": [], "protected_drafts": [], "maybe_published": [], "attachments": [
 `;
-const ledgerTail = `], "publications": [], "duplicates": [], "uploads": [], "stored_objects": [], "refreshes": [], "versions": [], "operations": [], "runs": [] }
+const ledgerTail = `], "kept_values": [], "publications": [], "duplicates": [], "uploads": [], "stored_objects": [], "refreshes": [], "versions": [], "operations": [], "runs": [] }
 `;

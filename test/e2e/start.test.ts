@@ -36,6 +36,7 @@ const ledger = {
   publications: [],
   duplicates: [],
   uploads: [],
+  kept_values: [],
   stored_objects: [],
   refreshes: [],
   versions: [],

@@ -45,13 +45,14 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(attachment, fc.option(small)).map(
-      ([{ draftId, kind, fileId, address, sha256 }, replaces]): LedgerEffect => ({
+    arbitrary: fc.tuple(attachment, fc.option(small), fc.boolean()).map(
+      ([{ draftId, kind, fileId, address, sha256 }, replaces, takesOver]): LedgerEffect => ({
         type: "readdressed",
         target: { draftId, kind, fileId },
         address,
         ...(sha256 === undefined ? {} : { sha256 }),
         ...(replaces === null ? {} : { replaces }),
+        ...(takesOver ? { takesOver } : {}),
       }),
     ),
   },

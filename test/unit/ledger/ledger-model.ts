@@ -8,12 +8,14 @@ import type {
   RecordedPublication,
   RecordedUpload,
 } from "../../../src/model/recorded.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
 
 interface Records {
   readonly titles: Map<number, string>;
   readonly protectedDrafts: Set<number>;
   readonly maybePublished: Map<number, number>;
   readonly attachments: Map<string, RecordedAttachment>;
+  readonly keptValues: Map<string, Attributes>;
   readonly publications: Map<string, RecordedPublication>;
   readonly duplicates: Map<string, RecordedDuplicate>;
   readonly uploads: Map<string, RecordedUpload>;
@@ -29,6 +31,7 @@ export class LedgerModel {
     protectedDrafts: new Set(),
     maybePublished: new Map(),
     attachments: new Map(),
+    keptValues: new Map(),
     publications: new Map(),
     duplicates: new Map(),
     uploads: new Map(),
@@ -47,7 +50,7 @@ export class LedgerModel {
 
   /** Without versions, which have tests of their own. */
   recorded(): Omit<Recorded, "lineage" | "versions"> {
-    const { titles, protectedDrafts, maybePublished, attachments, publications } = this.#records;
+    const { titles, protectedDrafts, maybePublished, attachments, keptValues, publications } = this.#records;
     const { duplicates, uploads, storedObjects, refreshes } = this.#records;
     return {
       serial: this.#serial,
@@ -56,6 +59,7 @@ export class LedgerModel {
       protectedDrafts,
       maybePublished,
       attachments: [...attachments.values()].sort((a, b) => compareText(a.address, b.address)),
+      keptValues,
       publications: [...publications.values()].sort(
         (a, b) => a.draftId - b.draftId || a.revision - b.revision,
       ),
@@ -79,20 +83,17 @@ function apply(records: Records, effect: LedgerEffect): boolean {
   switch (effect.type) {
     case "attached":
       place(records, effect.attachment, { replaces: effect.replaces });
+      releaseSet(records, effect.attachment);
       return true;
     case "rerecorded":
       if (!records.attachments.has(keyOf(effect.attachment))) return false;
       place(records, effect.attachment);
+      releaseSet(records, effect.attachment);
       return true;
-    case "readdressed": {
-      const known = records.attachments.get(keyOf(effect.target));
-      if (known === undefined) return false;
-      const { address, sha256, replaces } = effect;
-      const { replacedBy: _, ...kept } = known;
-      place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) }, { replaces });
-      return true;
-    }
+    case "readdressed":
+      return readdress(records, effect);
     case "detached":
+      records.keptValues.delete(records.attachments.get(keyOf(effect.target))?.address ?? "");
       records.attachments.delete(keyOf(effect.target));
       markAgain(records.attachments, effect.target, undefined);
       records.refreshes.delete(keyOf(effect.target));
@@ -100,6 +101,7 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     case "published": {
       const { type: _, ...publication } = effect;
       records.maybePublished.delete(effect.draftId);
+      releaseDraft(records, effect.draftId);
       return addNew(records.publications, `${effect.draftId} ${effect.revision}`, publication);
     }
     case "duplicated": {
@@ -165,6 +167,31 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     case "settled":
       return false;
   }
+}
+
+type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
+
+function readdress(records: Records, effect: Readdressed): boolean {
+  const known = records.attachments.get(keyOf(effect.target));
+  if (known === undefined) return false;
+  const { address, sha256, replaces, takesOver } = effect;
+  const isEntry = known.address !== address && known.address !== keyOf(known);
+  if (takesOver && isEntry) addNew(records.keptValues, known.address, known.attributes);
+  const { replacedBy: _, ...kept } = known;
+  place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) }, { replaces });
+  records.keptValues.delete(address);
+  return true;
+}
+
+function releaseDraft({ keptValues }: Records, draftId: number): void {
+  for (const address of keptValues.keys()) {
+    if (address.startsWith(`drafts/${draftId}/`)) keptValues.delete(address);
+  }
+}
+
+/** A file that a call has given to an entry has the values that were kept for it. */
+function releaseSet({ keptValues }: Records, { address, provenance: { by } }: RecordedAttachment): void {
+  if (by === "post" || by === "patch") keptValues.delete(address);
 }
 
 /** A copy of a draft's product that is not recorded. */

@@ -25,6 +25,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         protectedDrafts: new Set(),
         maybePublished: new Map(),
         attachments: [],
+        keptValues: new Map(),
         publications: [],
         duplicates: [],
         uploads: [],
@@ -109,6 +110,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
             attributes: { description: "line\nnext \u0000 \ud800 end" },
           }),
         ],
+        keptValues: new Map(),
         publications: [
           { draftId: 7, revision: 1, productId: 70, provenance: { by: "post", at } },
           { draftId: 7, revision: 2, productId: 71, provenance: { by: "get", at } },

@@ -185,6 +185,7 @@ describe("export document", () => {
     publications: [],
     duplicates: [],
     uploads: [],
+    kept_values: [],
     stored_objects: [],
     refreshes: [],
     versions: [],

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { stagesAmong } from "../../../src/model/change.ts";
 import type { DesiredAttachment } from "../../../src/model/desired.ts";
 import type { Recorded, RecordedUpload } from "../../../src/model/recorded.ts";
 import { excludeByPolicy } from "../../../src/plan/policy.ts";
@@ -71,26 +70,28 @@ describe("the old file of a changed source that another entry names", () => {
     expect(lines(desired(changed, byUploadId), holding(), { targets: [source] })).toEqual([created]);
   });
 
-  test("is not taken over by its file id while the attach of the new content is in doubt, and not without it", () => {
+  test("is taken over by its file id, its values kept, also while the attach of the new content is in doubt", () => {
     const intent = { draftId: 1, fileKind: "product_files", fileId: 11, sha256: "new" } as const;
     const recorded = holding({ inDoubt: [doubt({ address: source, kind: "attach", intent })] });
     const entries = desired(changed, wantedFile(1, 10, { renderer: "rx" }));
     const { changes } = planOf(entries, recorded);
     const taking = changes.find(({ action }) => action === "update");
-    expect(taking).toMatchObject({ address: `${list}/10`, before: { address: source } });
-    expect(taking && stagesAmong(changes)(taking)).toEqual(["move"]);
-    const alone = planOf(entries, recorded, { targets: [`${list}/10`] });
-    expect(alone.diagnostics).toMatchObject([{ code: "target-splits-draft" }]);
+    expect(taking).toMatchObject({ address: `${list}/10`, before: { address: source }, takes_over: true });
   });
 
-  test("is not taken over without the new content, which gets the values that are not managed from it", () => {
+  test("is taken over alone, too: the values are kept for the new content", () => {
     const entries = desired(changed, byUploadId);
-    const alone = planOf(entries, holding(), { targets: [`${list}/upload_id:u10`] });
-    expect(alone.diagnostics).toMatchObject([
-      { code: "target-splits-draft", address: `${list}/upload_id:u10` },
-    ]);
+    const taking = { action: "adopt", address: `${list}/upload_id:u10`, takes_over: true };
+    const alone = planOf(entries, holding(), { targets: [taking.address] });
+    expect(alone).toMatchObject({ changes: [taking], diagnostics: [] });
     const { plan: left } = excludeByPolicy(planOf(entries, holding()), new Set(["update"]));
-    expect(left.changes).toEqual([]);
+    expect(left.changes).toMatchObject([taking]);
+  });
+
+  test("is only renamed when no entry gets another file for it", () => {
+    const { changes } = planOf(desired(byUploadId), holding());
+    expect(changes).toMatchObject([{ action: "adopt", before: { address: source } }]);
+    expect(changes[0]).not.toHaveProperty("takes_over");
   });
 
   test("stays attached when the new content turns out to be the file of a third entry", () => {
@@ -217,4 +218,50 @@ test("files that change places leave each entry its values that are not managed 
       after: { file_id: 10, renderer: "cycles", file_format: "fbx", is_native: true },
     },
   ]);
+});
+
+describe("an entry whose values are kept", () => {
+  const keptValues = new Map([[source, { renderer: "vray", file_format: "" }]]);
+
+  test("gets them with a new file, but for empty ones", () => {
+    const recorded = recordedWith({ keptValues });
+    const { changes } = planOf(desired(changed), recorded);
+    expect(changes).toMatchObject([
+      { action: "create", attributes: ["renderer"], after: { renderer: "vray" } },
+    ]);
+  });
+
+  test("gets them with a file that was another's, whose values are cleared", () => {
+    const attributes = { file_format: "fbx", is_native: true };
+    const recorded = recordedWith({
+      keptValues,
+      attachments: [recordedFile(1, 11, { attributes })],
+      uploads: [upload("a.glb", "new", 11)],
+    });
+    const after = { file_id: 11, renderer: "vray", file_format: "", is_native: false };
+    expect(planOf(desired(changed), recorded).changes).toMatchObject([{ action: "update", after }]);
+  });
+
+  test("has them set again when the takeover of its file was lost and withdrawn", () => {
+    const own = recordedFile(1, 10, { address: source, sha256: "new", attributes: { renderer: "rx" } });
+    const { changes } = planOf(desired(changed), recordedWith({ keptValues, attachments: [own] }));
+    const attributes = ["file_format", "renderer"];
+    expect(changes).toMatchObject([
+      { action: "update", attributes, after: { file_id: 10, renderer: "vray" } },
+    ]);
+  });
+
+  test("is recorded without a call when it has them and its file", () => {
+    const attributes = { renderer: "vray", file_format: "" };
+    const own = recordedFile(1, 10, { address: source, sha256: "new", attributes });
+    const { changes } = planOf(desired(changed), recordedWith({ keptValues, attachments: [own] }));
+    expect(changes).toMatchObject([{ action: "adopt", address: source }]);
+    expect(planOf(desired(changed), recordedWith({ attachments: [own] })).changes).toEqual([]);
+  });
+
+  test("gets what the manifest says by now", () => {
+    const entry = wantedSource(1, "a.glb", "new", { renderer: "cycles" });
+    const { changes } = planOf(desired(entry), recordedWith({ keptValues }));
+    expect(changes).toMatchObject([{ after: { renderer: "cycles" } }]);
+  });
 });

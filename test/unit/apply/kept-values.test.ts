@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { runs } from "../../support/runs.ts";
+import { startWorld, type World } from "../../support/world.ts";
+
+const entries = ["a", "b", "c"] as const;
+const contents = ["p", "q", "r", "s"] as const;
+/** The last one never had a renderer: it gets none of another entry's. */
+const rendererOf = (entry: string) => (entry === "c" ? "" : entry);
+const addressOf = (entry: string) => `drafts/1/product_files/source:${entry}.glb`;
+
+/** What the entries contain, and how the run that follows is cut. */
+const step = fc.record({
+  contents: fc.shuffledSubarray([...contents], { minLength: entries.length, maxLength: entries.length }),
+  maxCalls: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined, freq: 3 }),
+  lost: fc.option(
+    fc.record({
+      method: fc.constantFrom("POST", "PATCH", "DELETE"),
+      at: fc.integer({ min: 0, max: 2 }),
+      type: fc.constantFrom("lost" as const, "answer-lost" as const),
+    }),
+    { nil: undefined, freq: 2 },
+  ),
+  target: fc.option(fc.constantFrom(...entries), { nil: undefined, freq: 5 }),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** A service that has one file for one content, and loses one call about the draft's files. */
+function answer({ proxy }: World, lost: Step["lost"]): void {
+  let calls = 0;
+  proxy.choose = ({ method, path, body }) => {
+    if (method === "POST" && path === "/api/uploads") {
+      const { upload_key } = JSON.parse(body).data.attributes;
+      const attributes = { upload_key, status: "success", file_id: fileOf(upload_key) };
+      const data = { id: `u-${upload_key}`, type: "upload", attributes };
+      const headers = { "content-type": "application/vnd.api+json" };
+      return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
+    }
+    if (lost === undefined || method !== lost.method || !path.includes("/product_files")) return undefined;
+    calls += 1;
+    return calls === lost.at + 1 ? { type: lost.type } : undefined;
+  };
+}
+
+/** A key names the digest of its object. */
+function fileOf(uploadKey: string): number {
+  return 10 + contents.findIndex((content) => uploadKey.includes(sha256(content)));
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+function manifest(isManaged: boolean): string {
+  const list = entries.map((entry) =>
+    [
+      `  - source: ../${entry}.glb`,
+      ...(isManaged && rendererOf(entry) !== "" ? [`    renderer: ${entry}`] : []),
+    ].join("\n"),
+  );
+  return `draft: 1\nproduct_files:\n${list.join("\n")}\n`;
+}
+
+/** What each entry contains, and the values of its file at the service. */
+async function live(own: World): Promise<object> {
+  const { attachments } = await own.ledger.load();
+  const values = new Map(own.sandbox.state().attachments.map((each) => [each.fileId, each.attributes]));
+  return Object.fromEntries(
+    attachments.map(({ address, fileId }) => [
+      address.slice(addressOf("").indexOf(".glb"), -".glb".length),
+      [contents[fileId - 10], values.get(fileId)?.renderer ?? ""],
+    ]),
+  );
+}
+
+test("entries that exchange their files keep their values, wherever their runs are cut", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
+      const own = await startWorld();
+      const write = (of: readonly string[], isManaged = false) =>
+        own.write(
+          manifest(isManaged),
+          Object.fromEntries(entries.map((each, at) => [`${each}.glb`, of[at] ?? ""])),
+        );
+      try {
+        answer(own, undefined);
+        await write(contents, true);
+        await own.apply();
+        let last: readonly string[] = contents;
+        for (const { contents: next, maxCalls, lost, target } of steps) {
+          answer(own, lost);
+          await write(next);
+          const limits = maxCalls === undefined ? {} : { maxCalls };
+          await own
+            .apply(undefined, limits, target === undefined ? [] : [addressOf(target)])
+            .catch(ignoreUnknown);
+          last = next;
+        }
+        answer(own, undefined);
+        for (let round = 0; round < 3; round += 1) await own.apply();
+        expect((await own.plan()).changes).toEqual([]);
+        expect(await live(own)).toEqual(
+          Object.fromEntries(entries.map((each, at) => [each, [last[at], rendererOf(each)]])),
+        );
+        expect(own.sandbox.state().attachments).toHaveLength(entries.length);
+      } finally {
+        await own.close();
+      }
+    }),
+    runs(20),
+  );
+}, 60_000);
+
+/** A target that has nothing to change. */
+function ignoreUnknown(error: unknown): void {
+  if (!String(error).includes("target-unknown")) throw error;
+}
