@@ -254,3 +254,19 @@ test("a later revision that was published into the same product is recorded with
   expect(await apply()).toMatchObject({ code: 0 });
   expect(publishes()).toBe(0);
 });
+
+test("--done is refused for a draft whose revisions are different products", async () => {
+  await confirmLedger();
+  expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
+  const revision = (number: number, files = "") =>
+    folder.write({ "manifests/a.yaml": `draft: 1\n${files}publish: { revision: ${number} }\n` });
+  await revision(2);
+  expect(await apply()).toMatchObject({ code: 0 });
+  await revision(3, "product_files: [{ file_id: 11 }]\n");
+  expect(await apply()).toMatchObject(refused);
+  expect(await resolve("--done")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("[resolution-needed]"),
+  });
+  expect(publishes()).toBe(1);
+});

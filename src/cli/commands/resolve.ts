@@ -4,7 +4,6 @@ import { systemClock } from "../../model/ports.ts";
 import {
   addressOfProduct,
   makesProduct,
-  publicationsInForce,
   type Recorded,
   type RecordedOperation,
   targetOf,
@@ -70,7 +69,8 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const [operation] = operations;
   const flagged = readFlags(flags);
   if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
-  const kept = keptProduct(operation, recorded);
+  const { kind, intent } = operation;
+  const kept = kind === "publish" ? keptProduct(intent.draftId, recorded) : undefined;
   const said = flagged ?? (await ask(cli, operation));
   const resolution = withKeptProduct(said, kept);
   // What else was sent about a file that is attached may still change it.
@@ -156,7 +156,7 @@ async function recordEarlier(
     cli.terminal.err(`${address} is settled: draft ${draftId} has no product that is not recorded.\n`);
     return;
   }
-  const kept = isMarked ? publicationsInForce(recorded).get(parsed.draftId)?.productId : undefined;
+  const kept = isMarked ? keptProduct(parsed.draftId, recorded) : undefined;
   const said = resolution === undefined ? undefined : withKeptProduct(resolution, kept);
   if (isMarked && said?.type !== "product") {
     throw new CliError(
@@ -249,11 +249,7 @@ function withKeptProduct(said: Resolution, kept: number | undefined): Resolution
 }
 
 /** The product of a draft that is published again; none where an earlier revision has had another one. */
-function keptProduct(
-  { kind, intent: { draftId } }: RecordedOperation,
-  recorded: Recorded,
-): number | undefined {
-  if (kind !== "publish" || draftId === undefined) return undefined;
+function keptProduct(draftId: number | undefined, recorded: Recorded): number | undefined {
   const own = recorded.publications.filter((publication) => publication.draftId === draftId);
   const [product, ...others] = new Set(own.map(({ productId }) => productId));
   return others.length === 0 ? product : undefined;

@@ -289,7 +289,10 @@ describe("upload to object storage", () => {
     const first = await service.storage.put(files[0] ?? never(), { signal: noSignal() });
     expect(first).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
     expect(first.outcome === "done" ? "" : first.failure.message).toContain("no progress for 0.3 s");
-    expect(storage.requests.map(({ method }) => method)).toEqual(methods);
+    // Of two parts that are sent at once, one may not have arrived.
+    const seen = storage.requests.map(({ method }) => method);
+    expect([...seen, ...methods.slice(seen.length)]).toEqual(methods);
+    expect(seen).toContain("PUT");
     // One of the next files is tried; the others do not wait as long again.
     const next = files.slice(1).map((file) => service.storage.put(file, { signal: noSignal() }));
     for (const { outcome } of await Promise.all(next)) expect(outcome).toBe("not_sent");
