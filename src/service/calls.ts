@@ -54,7 +54,7 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
       path: `${collectionPath(target)}/${target.fileId}`,
       callClass: "update",
       body: updateDocument(target, sent, types),
-      read: (document) => readFile(document, target, types),
+      read: (document) => readFile(document, target, types, sent),
       whenEmpty: { value: sent },
     };
   };

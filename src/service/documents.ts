@@ -93,20 +93,31 @@ function malformed(problem: string): Malformed {
 /** The file that a request is about; draft and file are compared where they are given. */
 type AskedFile = Pick<FileTarget, "kind"> & Partial<FileTarget>;
 
-/** Reads the resource of a response about one file. Its id is not trusted to be the file id. */
-export function readFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
-  return readAttributes(document, { target, types, nullIsEmpty: false });
+/**
+ * Reads the resource of a response about one file. Its id is not trusted to be the file id. A value that is `null` is left out:
+ * the service may not return it. One that was just `sent` is empty, as in a probe, so that a value that was not taken is seen.
+ */
+export function readFile(
+  document: unknown,
+  target: AskedFile,
+  types: Types,
+  sent: Attributes = {},
+): Parsed<Attributes> {
+  return readAttributes(document, { target, types, nullIsEmpty: (name) => sent[name] !== undefined });
 }
 
 /** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`, a boolean as `false`. */
 export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
-  return readAttributes(document, { target, types, nullIsEmpty: true });
+  return readAttributes(document, { target, types, nullIsEmpty: () => true });
 }
 
-/** A value that is `null` is left out, unless `nullIsEmpty`. */
 function readAttributes(
   document: unknown,
-  { target, types, nullIsEmpty }: { target: AskedFile; types: Types; nullIsEmpty: boolean },
+  {
+    target,
+    types,
+    nullIsEmpty,
+  }: { target: AskedFile; types: Types; nullIsEmpty: (name: AttributeName) => boolean },
 ): Parsed<Attributes> {
   const reading = readResource(document, typeOfFile(target.kind, types));
   if (reading.type === "malformed") return reading;
@@ -116,7 +127,7 @@ function readAttributes(
   const known: Record<string, unknown> = {};
   for (const name of attributeNames[target.kind]) {
     const value = attributes[name];
-    const read = value === null && nullIsEmpty ? emptyValue(name) : readValue(name, value);
+    const read = value === null && nullIsEmpty(name) ? emptyValue(name) : readValue(name, value);
     if (read !== undefined) known[name] = read;
   }
   return { type: reading.type, value: known };

@@ -46,6 +46,23 @@ describe("result of a call", () => {
     });
   });
 
+  it("reports a value that was sent and is returned as null", async () => {
+    const { service, events } = await startHarness(() =>
+      answer(201, fileDocument({ renderer: null, is_native: null, file_format: null })),
+    );
+    const options = { ...write(), address: "drafts/1/product_files/2" };
+    const result = await service.attach(target, { renderer: "karma", is_native: true }, options);
+    expect(result).not.toHaveProperty("value.file_format");
+    expect(events.filter(({ type }) => type === "values_differ")).toMatchObject([
+      {
+        values: [
+          { name: "renderer", sent: "karma", returned: "" },
+          { name: "is_native", sent: "true", returned: "false" },
+        ],
+      },
+    ]);
+  });
+
   it("reports values that differ from those sent, except for outer white space", async () => {
     const { service, events } = await startHarness(() => answer(200, fileDocument({ renderer: "arnold" })));
     const options = { ...write(), address: "drafts/1/product_files/2" };
