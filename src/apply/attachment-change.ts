@@ -191,9 +191,9 @@ export async function takeOverFile(
   { change, replaces, signal }: Omit<NewFile, "fileId">,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
-  // An entry that had another file gets none of its values; a file that was only renamed keeps them.
+  // The values are those of an entry that stays, or of one before it; a file that was only renamed keeps them.
   const hadFile = change.action === "replace" || change.had_file === true;
-  const isOthers = hadFile || attachment.replacedBy !== undefined;
+  const isOthers = hadFile || attachment.takesOver || attachment.replacedBy !== undefined;
   const others = isOthers ? clearedAttributes(attachment.attributes) : {};
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   return sendUpdate(context, {

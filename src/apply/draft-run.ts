@@ -1,6 +1,7 @@
 import { type Stage, stages } from "../model/action.ts";
 import { targetAt } from "../model/address.ts";
 import {
+  type AdoptChange,
   type AttachmentState,
   type Change,
   type CreateChange,
@@ -12,6 +13,7 @@ import {
   type PublishChange,
   type ReplaceChange,
   stagesOf,
+  type UpdateChange,
 } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import { fileResource } from "../model/resource.ts";
@@ -27,7 +29,7 @@ import {
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
-import { holderOf, type KnownFile, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
+import { holderOf, type KnownFiles, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
 import { byTurn, runInTurn } from "./start-order.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
@@ -61,7 +63,7 @@ interface Item {
   /** Once its upload has ended. */
   fileId?: number;
   /** The files that were known when its upload ended. */
-  recorded?: ReadonlyMap<string, KnownFile>;
+  recorded?: KnownFiles;
   /** Its file turned out to be attached before. */
   wasAttached?: true;
 }
@@ -89,8 +91,6 @@ class DraftRun {
   readonly #halt: AbortController;
   /** The files of all changes but the deletions, by their paths at the service; complete once the uploads have ended. */
   readonly #kept = lazily(() => new Set(this.#items.flatMap(keptFile)));
-  /** The files to be detached whose recorded addresses other files take, by these addresses. */
-  readonly #former = lazily(() => new Map(this.#items.flatMap(formerFile)));
   #productId: number | undefined;
   /** The first change that did not succeed. */
   #failedAt: string | undefined;
@@ -172,11 +172,11 @@ class DraftRun {
       case "update":
         return isProtectChange(change)
           ? protect(context, change)
-          : updateFile(context, { change, replaces: this.#former().get(change.address), signal });
+          : updateFile(context, { change, replaces: await this.#replacedBy(change), signal });
       case "delete":
         return this.#detach(change);
       case "adopt":
-        return adoptFile(context, { change, replaces: this.#former().get(change.address) });
+        return adoptFile(context, { change, replaces: await this.#replacedBy(change) });
       case "publish":
         if (this.#attachedBefore !== undefined) return publishedBefore(change, this.#attachedBefore);
         return publishDraft(context, { change, signal });
@@ -210,12 +210,13 @@ class DraftRun {
     if (address === fileName(change, known))
       return attachFile(context, { change, fileId: known, replaces: undefined, signal });
     const recorded = item.recorded ?? (await this.#tools.recorded());
-    const replaces = this.#fileToDetach(change, recorded);
+    const replaces = otherFileAt(address, known, recorded);
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { attachment } = recorded.get(fileName(change, known)) ?? {};
     if (attachment !== undefined) {
-      const takesOver = this.#items.some((other) => isWaiting(other.change, attachment.address));
+      const isWaiting = ({ change: other }: Item) => other !== change && isAt(other, attachment.address);
+      const takesOver = this.#items.some(isWaiting);
       return takeOverFile(context, { ...attachment, takesOver }, { change, replaces, signal });
     }
     return attachFile(context, { change, fileId: known, replaces, signal });
@@ -224,7 +225,7 @@ class DraftRun {
   /** The recorded file of a change, to be detached; `undefined` when another entry keeps it or has taken it over. */
   #fileToDetach(
     { address, before }: CreateChange | DeleteChange | ReplaceChange,
-    recorded: ReadonlyMap<string, KnownFile>,
+    recorded: KnownFiles,
   ): number | undefined {
     const { file_id: fileId } = before ?? {};
     if (fileId === undefined) return undefined;
@@ -233,6 +234,11 @@ class DraftRun {
     // A file that gave up its address is recorded under its id.
     const isMoved = at !== undefined && at !== file && at !== (before?.address ?? address);
     return this.#kept().has(file) || isMoved ? undefined : fileId;
+  }
+
+  async #replacedBy({ address, before }: UpdateChange | AdoptChange): Promise<number | undefined> {
+    const { address: from, file_id: fileId } = before;
+    return from === undefined ? undefined : otherFileAt(address, fileId, await this.#tools.recorded());
   }
 
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
@@ -244,12 +250,11 @@ class DraftRun {
     const { attachment, replaces } =
       (fileId === undefined ? undefined : recorded.get(fileName(change, fileId))) ?? {};
     const { signal } = this.#halt;
-    const isKept = replaces !== undefined && this.#kept().has(fileName(change, replaces));
     return settleDoubt(this.#tools.context, {
       change,
       after,
       known: attachment?.attributes ?? {},
-      replaces: isKept ? undefined : replaces,
+      replaces,
       signal,
       budget,
     });
@@ -291,13 +296,14 @@ function publishedBefore(change: PublishChange, file: string): ChangeEnd {
 }
 
 /** Whether the entry at the address stays, and gets another file. */
-function isWaiting(change: Change, address: string): boolean {
+function isAt(change: Change, address: string): boolean {
   return change.address === address && change.after !== null;
 }
 
-function formerFile({ change }: Item): [string, number | undefined][] {
-  if (change.action !== "delete" || change.before.address === undefined) return [];
-  return [[change.before.address, change.before.file_id]];
+/** What an entry had before this file. Its values are that entry's until another one has taken it. */
+function otherFileAt(address: string, fileId: number | undefined, recorded: KnownFiles): number | undefined {
+  const other = recorded.at(address)?.fileId;
+  return other === fileId ? undefined : other;
 }
 
 /** The file that a change attaches or keeps. */

@@ -17,8 +17,16 @@ export interface KnownFile {
   readonly replaces?: number | undefined;
 }
 
-/** Known files by their paths at the service. Read once, when a run first needs them. */
-export type RecordedFiles = () => Promise<ReadonlyMap<string, KnownFile>>;
+/** The known files of a ledger. */
+export interface KnownFiles {
+  /** By its path at the service. */
+  get(file: string): KnownFile | undefined;
+  /** What is recorded under an address. */
+  at(address: string): RecordedAttachment | undefined;
+}
+
+/** Read once, when a run first needs them. */
+export type RecordedFiles = () => Promise<KnownFiles>;
 
 /** See {@link RecordedFiles}. */
 export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
@@ -38,7 +46,11 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
       const known: KnownFile = { address: attachment.address, attachment: { ...attachment, attributes } };
       return [file, known] as const;
     });
-    return new Map<string, KnownFile>([...doubts, ...recorded]);
+    const byFile = new Map<string, KnownFile>([...doubts, ...recorded]);
+    const byAddress = lazily(
+      () => new Map(attachments.map((attachment) => [attachment.address, attachment])),
+    );
+    return { get: (file: string) => byFile.get(file), at: (address: string) => byAddress().get(address) };
   });
 }
 
@@ -55,7 +67,7 @@ export interface FileOfChange {
 export function holderOf(
   own: { readonly address: string; readonly fileId: number },
   others: readonly FileOfChange[],
-  recorded: ReadonlyMap<string, KnownFile>,
+  recorded: KnownFiles,
 ): string | undefined {
   const { address, fileId } = own;
   const parsed = parseAddress(address);

@@ -210,27 +210,28 @@ function compare(
   const kept = index.keptFor(address);
   if (known === undefined) return creation(address, attachment, kept ?? own?.attributes, index);
   const isReplaced = isOtherContent(attachment, known, index);
+  const takesOver = known.address !== address && isEntry(known.address);
+  const isBack = kept !== undefined && own === undefined;
   const desired = isReplaced
     ? withCarried(attachment, { before: kept ?? known.attributes })
     : withCarried(attachment, {
         before: kept ?? (own === known ? undefined : own?.attributes),
         now: known,
-        isOthers: isOthers || (kept !== undefined && own === undefined),
+        isOthers: attachment.address.ref.by !== "file_id" && (isOthers || takesOver || isBack),
       });
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
   const differs = !hasAttributes(kind, knownAttributes, desired.attributes);
   const isSame = !isReplaced && (own === undefined || own === known);
-  const takesOver =
-    known.address !== address && isEntry(known.address) ? ({ takes_over: true } as const) : {};
+  const takeover = takesOver ? ({ takes_over: true } as const) : {};
   const wanted = isSame ? withConfirmed(desired, known, index) : desired;
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || !differs)) {
     const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
     const names = changedAttributes(kind, {}, wanted.attributes);
-    return { ...inDoubtChange({ ...doubt, address }, after, names), ...takesOver };
+    return { ...inDoubtChange({ ...doubt, address }, after, names), ...takeover };
   }
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
@@ -238,8 +239,8 @@ function compare(
   if (isReplaced) return { address, action: "replace", reason: "content_changed", before, after, ...rest };
   const same = orderState({ ...after, file_id: known.fileId });
   return differs
-    ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest, ...takesOver }
-    : { address, action: "adopt", reason: "renamed", before, after: same, ...rest, ...takesOver };
+    ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest, ...takeover }
+    : { address, action: "adopt", reason: "renamed", before, after: same, ...rest, ...takeover };
 }
 
 /** `before`: what the entry had with a file that another one takes. */

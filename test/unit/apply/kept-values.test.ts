@@ -4,15 +4,18 @@ import { expect, test } from "vitest";
 import { runs } from "../../support/runs.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
-const entries = ["a", "b", "c"] as const;
+const entries = ["a", "b", "c"];
 const contents = ["p", "q", "r", "s"] as const;
-/** The last one never had a renderer: it gets none of another entry's. */
-const rendererOf = (entry: string) => (entry === "c" ? "" : entry);
+const longer = [...entries, "d"];
+/** The others never had a renderer: they get none of another entry's. */
+const rendererOf = (entry: string) => (entry === "a" || entry === "b" ? entry : "");
 const addressOf = (entry: string) => `drafts/1/product_files/source:${entry}.glb`;
 
 /** What the entries contain, and how the run that follows is cut. */
 const step = fc.record({
-  contents: fc.shuffledSubarray([...contents], { minLength: entries.length, maxLength: entries.length }),
+  contents: fc.shuffledSubarray([...contents], { minLength: contents.length, maxLength: contents.length }),
+  /** Whether there is a further entry, which has no values. */
+  isLonger: fc.boolean(),
   maxCalls: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined, freq: 3 }),
   lost: fc.option(
     fc.record({
@@ -50,8 +53,8 @@ function fileOf(uploadKey: string): number {
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-function manifest(isManaged: boolean): string {
-  const list = entries.map((entry) =>
+function manifest(names: readonly string[], isManaged: boolean): string {
+  const list = names.map((entry) =>
     [
       `  - source: ../${entry}.glb`,
       ...(isManaged && rendererOf(entry) !== "" ? [`    renderer: ${entry}`] : []),
@@ -76,18 +79,20 @@ test("entries that exchange their files keep their values, wherever their runs a
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
       const own = await startWorld();
+      let names: readonly string[] = entries;
       const write = (of: readonly string[], isManaged = false) =>
         own.write(
-          manifest(isManaged),
-          Object.fromEntries(entries.map((each, at) => [`${each}.glb`, of[at] ?? ""])),
+          manifest(names, isManaged),
+          Object.fromEntries(longer.map((each, at) => [`${each}.glb`, of[at] ?? ""])),
         );
       try {
         answer(own, undefined);
         await write(contents, true);
         await own.apply();
         let last: readonly string[] = contents;
-        for (const { contents: next, maxCalls, lost, target } of steps) {
+        for (const { contents: next, isLonger, maxCalls, lost, target } of steps) {
           answer(own, lost);
+          names = isLonger ? longer : entries;
           await write(next);
           const limits = maxCalls === undefined ? {} : { maxCalls };
           await own
@@ -99,9 +104,9 @@ test("entries that exchange their files keep their values, wherever their runs a
         for (let round = 0; round < 3; round += 1) await own.apply();
         expect((await own.plan()).changes).toEqual([]);
         expect(await live(own)).toEqual(
-          Object.fromEntries(entries.map((each, at) => [each, [last[at], rendererOf(each)]])),
+          Object.fromEntries(names.map((each, at) => [each, [last[at], rendererOf(each)]])),
         );
-        expect(own.sandbox.state().attachments).toHaveLength(entries.length);
+        expect(own.sandbox.state().attachments).toHaveLength(names.length);
       } finally {
         await own.close();
       }

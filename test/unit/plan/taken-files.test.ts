@@ -50,15 +50,19 @@ describe("the old file of a changed source that another entry names", () => {
     ["an upload id", byUploadId, `${list}/upload_id:u10`],
     ["an upload key", byUploadKey, `${list}/upload_key:in/k`],
     ["a source that was uploaded before", wantedSource(1, "b.glb", "old"), `${list}/source:b.glb`],
-    ["its file id", wantedFile(1, 10), `${list}/10`],
   ];
 
-  test.each(namedBy)("is adopted by %s, and the new content is a new file", (_name, entry, address) => {
-    const { changes } = planOf(desired(changed, entry), holding());
-    expect(changes.map(({ action }) => action).sort()).toEqual(["adopt", "create"]);
-    expect(changes.find(({ action }) => action === "adopt")).toMatchObject({ address });
-    expect(changes.find(({ action }) => action === "create")).toMatchObject({ address: source });
-  });
+  test.each(namedBy)(
+    "is taken over by %s without its values, and the new content is a new file",
+    (...row) => {
+      const [, entry, address] = row;
+      const { changes } = planOf(desired(changed, entry), holding());
+      expect(changes).toHaveLength(2);
+      expect(changes).toContainEqual(expect.objectContaining({ action: "create", address: source }));
+      const after = expect.objectContaining({ file_id: 10, renderer: "" });
+      expect(changes).toContainEqual(expect.objectContaining({ action: "update", address, after }));
+    },
+  );
 
   test("keeps its values, and the new content gets those that are not managed, too", () => {
     const [adopt, create] = planOf(desired(changed, wantedFile(1, 10)), holding()).changes;
@@ -81,7 +85,7 @@ describe("the old file of a changed source that another entry names", () => {
 
   test("is taken over alone, too: the values are kept for the new content", () => {
     const entries = desired(changed, byUploadId);
-    const taking = { action: "adopt", address: `${list}/upload_id:u10`, takes_over: true };
+    const taking = { action: "update", address: `${list}/upload_id:u10`, takes_over: true };
     const alone = planOf(entries, holding(), { targets: [taking.address] });
     expect(alone).toMatchObject({ changes: [taking], diagnostics: [] });
     const { plan: left } = excludeByPolicy(planOf(entries, holding()), new Set(["update"]));
@@ -101,7 +105,7 @@ describe("the old file of a changed source that another entry names", () => {
     });
     const plan = planOf(desired(wantedFile(1, 9), changed, byUploadId), recorded);
     expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice" }]);
-    expect(plan.changes).toMatchObject([{ action: "adopt", address: `${list}/upload_id:u10` }]);
+    expect(plan.changes).toMatchObject([{ action: "update", address: `${list}/upload_id:u10` }]);
   });
 
   test("belongs to the first of two entries that name it", () => {
@@ -109,7 +113,7 @@ describe("the old file of a changed source that another entry names", () => {
     expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", address: `${list}/upload_key:in/k` }]);
     expect(plan.changes).toMatchObject([
       { action: "create", address: source },
-      { action: "adopt", address: `${list}/upload_id:u10` },
+      { action: "update", address: `${list}/upload_id:u10` },
     ]);
   });
 
@@ -125,7 +129,7 @@ describe("the old file of a changed source that another entry names", () => {
     const recorded = holding({ inDoubt: [doubt({ address: source, kind: "attach", intent })] });
     expect(lines(desired(changed, byUploadId), recorded)).toEqual([
       `in_doubt outcome_unknown ${source} [renderer]`,
-      `adopt renamed ${list}/upload_id:u10`,
+      `update attributes_differ ${list}/upload_id:u10 [renderer]`,
     ]);
   });
 });
