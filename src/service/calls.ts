@@ -54,7 +54,8 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
       path: `${collectionPath(target)}/${target.fileId}`,
       callClass: "update",
       body: updateDocument(target, sent, types),
-      read: (document) => readFile(document, target, types, sent),
+      // A value that was sent and not taken is seen.
+      read: (document) => readFile(document, target, types, (name) => sent[name] !== undefined),
       whenEmpty: { value: sent },
     };
   };

@@ -94,30 +94,14 @@ function malformed(problem: string): Malformed {
 type AskedFile = Pick<FileTarget, "kind"> & Partial<FileTarget>;
 
 /**
- * Reads the resource of a response about one file. Its id is not trusted to be the file id. A value that is `null` is left out:
- * the service may not return it. One that was just `sent` is empty, as in a probe, so that a value that was not taken is seen.
+ * Reads the resource of a response about one file. Its id is not trusted to be the file id. A value that is `null` is left out,
+ * as the service may not return it, or it is empty: `""` for a text, `false` for a boolean.
  */
 export function readFile(
   document: unknown,
   target: AskedFile,
   types: Types,
-  sent: Attributes = {},
-): Parsed<Attributes> {
-  return readAttributes(document, { target, types, nullIsEmpty: (name) => sent[name] !== undefined });
-}
-
-/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`, a boolean as `false`. */
-export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
-  return readAttributes(document, { target, types, nullIsEmpty: () => true });
-}
-
-function readAttributes(
-  document: unknown,
-  {
-    target,
-    types,
-    nullIsEmpty,
-  }: { target: AskedFile; types: Types; nullIsEmpty: (name: AttributeName) => boolean },
+  nullIsEmpty: (name: AttributeName) => boolean = () => false,
 ): Parsed<Attributes> {
   const reading = readResource(document, typeOfFile(target.kind, types));
   if (reading.type === "malformed") return reading;
@@ -131,6 +115,11 @@ function readAttributes(
     if (read !== undefined) known[name] = read;
   }
   return { type: reading.type, value: known };
+}
+
+/** {@link readFile} of a response to a probe. */
+export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
+  return readFile(document, target, types, () => true);
 }
 
 function emptyValue(name: AttributeName): string | boolean {
