@@ -187,14 +187,14 @@ export async function updateFile(
  */
 export async function takeOverFile(
   context: ApplyContext,
-  attachment: RecordedAttachment & { readonly takesOver: boolean },
+  attachment: RecordedAttachment & { readonly takesOver: boolean; readonly sent: Attributes },
   { change, replaces, signal }: Omit<NewFile, "fileId">,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
   // The values are those of an entry that stays, or of one before it; a file that was only renamed keeps them.
   const hadFile = change.action === "replace" || change.had_file === true;
   const isOthers = hadFile || attachment.takesOver || attachment.replacedBy !== undefined;
-  const others = isOthers ? clearedAttributes(attachment.attributes) : {};
+  const others = isOthers ? clearedAttributes({ ...attachment.attributes, ...attachment.sent }) : {};
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   return sendUpdate(context, {
     address: change.address,

@@ -170,13 +170,20 @@ class DraftRun {
         if (stage === "detach" && change.action === "replace") return this.#detach(change);
         return this.#attach(item, change);
       case "update":
-        return isProtectChange(change)
-          ? protect(context, change)
-          : updateFile(context, { change, replaces: await this.#replacedBy(change), signal });
+        if (isProtectChange(change)) return protect(context, change);
+        // Without an await where there is nothing to wait for: calls start in the order of the plan.
+        return updateFile(context, {
+          change,
+          replaces: isMoved(change) ? await this.#replacedBy(change) : undefined,
+          signal,
+        });
       case "delete":
         return this.#detach(change);
       case "adopt":
-        return adoptFile(context, { change, replaces: await this.#replacedBy(change) });
+        return adoptFile(context, {
+          change,
+          replaces: isMoved(change) ? await this.#replacedBy(change) : undefined,
+        });
       case "publish":
         if (this.#attachedBefore !== undefined) return publishedBefore(change, this.#attachedBefore);
         return publishDraft(context, { change, signal });
@@ -213,11 +220,11 @@ class DraftRun {
     const replaces = otherFileAt(address, known, recorded);
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
-    const { attachment } = recorded.get(fileName(change, known)) ?? {};
+    const { attachment, sent = {} } = recorded.get(fileName(change, known)) ?? {};
     if (attachment !== undefined) {
       const isWaiting = ({ change: other }: Item) => other !== change && isAt(other, attachment.address);
       const takesOver = this.#items.some(isWaiting);
-      return takeOverFile(context, { ...attachment, takesOver }, { change, replaces, signal });
+      return takeOverFile(context, { ...attachment, takesOver, sent }, { change, replaces, signal });
     }
     return attachFile(context, { change, fileId: known, replaces, signal });
   }
@@ -237,8 +244,7 @@ class DraftRun {
   }
 
   async #replacedBy({ address, before }: UpdateChange | AdoptChange): Promise<number | undefined> {
-    const { address: from, file_id: fileId } = before;
-    return from === undefined ? undefined : otherFileAt(address, fileId, await this.#tools.recorded());
+    return otherFileAt(address, before.file_id, await this.#tools.recorded());
   }
 
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
@@ -298,6 +304,11 @@ function publishedBefore(change: PublishChange, file: string): ChangeEnd {
 /** Whether the entry at the address stays, and gets another file. */
 function isAt(change: Change, address: string): boolean {
   return change.address === address && change.after !== null;
+}
+
+/** Whether a recorded file gets another address. */
+function isMoved({ before }: UpdateChange | AdoptChange): boolean {
+  return before.address !== undefined;
 }
 
 /** What an entry had before this file. Its values are that entry's until another one has taken it. */

@@ -4,8 +4,8 @@ import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
 import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
-import { fileResource, omitAttributes } from "../model/resource.ts";
-import { attributesSetBy, repeatableDoubts } from "../model/unsettled.ts";
+import { type Attributes, fileResource, omitAttributes } from "../model/resource.ts";
+import { attributesSentBy, attributesSetBy, repeatableDoubts } from "../model/unsettled.ts";
 import type { ChangeEnd } from "./context.ts";
 
 /** A file that is recorded, or whose attachment is in doubt. */
@@ -13,6 +13,8 @@ export interface KnownFile {
   readonly address: string;
   /** With the attributes that it has if it is still attached. */
   readonly attachment?: RecordedAttachment;
+  /** The attributes that calls in doubt have sent. */
+  readonly sent?: Attributes;
   /** The recorded file that the one in doubt takes the place of. */
   readonly replaces?: number | undefined;
 }
@@ -42,8 +44,14 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
     });
     const recorded = attachments.map((attachment) => {
       const file = fileResource(attachment);
-      const attributes = omitAttributes(attachment.attributes, attributesSetBy(repeatable.get(file) ?? []));
-      const known: KnownFile = { address: attachment.address, attachment: { ...attachment, attributes } };
+      const updates = repeatable.get(file) ?? [];
+      const attributes = omitAttributes(attachment.attributes, attributesSetBy(updates));
+      const sent = attributesSentBy(updates);
+      const known: KnownFile = {
+        address: attachment.address,
+        attachment: { ...attachment, attributes },
+        sent,
+      };
       return [file, known] as const;
     });
     const byFile = new Map<string, KnownFile>([...doubts, ...recorded]);

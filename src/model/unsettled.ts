@@ -32,11 +32,16 @@ export function withoutDoubtful(
   return omitAttributes(attributes, attributesSetBy(doubts));
 }
 
+/** The attributes that operations have sent; of several values, the last. */
+export function attributesSentBy(operations: readonly Pick<RecordedOperation, "intent">[]): Attributes {
+  return Object.assign({}, ...operations.map(({ intent }) => intent.attributes));
+}
+
 /** The names of the attributes that operations set. */
 export function attributesSetBy(
   operations: readonly Pick<RecordedOperation, "intent">[],
 ): ReadonlySet<string> {
-  return new Set(operations.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
+  return new Set(Object.keys(attributesSentBy(operations)));
 }
 
 /**

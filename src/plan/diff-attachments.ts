@@ -211,14 +211,13 @@ function compare(
   if (known === undefined) return creation(address, attachment, kept ?? own?.attributes, index);
   const isReplaced = isOtherContent(attachment, known, index);
   const takesOver = known.address !== address && isEntry(known.address);
-  const isBack = kept !== undefined && own === undefined;
+  // What is kept is all that the entry has: a call for another entry may have set more.
+  const isOfOther = isOthers || takesOver || kept !== undefined;
+  const others =
+    isOfOther && attachment.address.ref.by !== "file_id" ? index.possibleAttributes(known) : undefined;
   const desired = isReplaced
-    ? withCarried(attachment, { before: kept ?? known.attributes })
-    : withCarried(attachment, {
-        before: kept ?? (own === known ? undefined : own?.attributes),
-        now: known,
-        isOthers: attachment.address.ref.by !== "file_id" && (isOthers || takesOver || isBack),
-      });
+    ? withCarried(attachment, withoutEmpty(kept ?? known.attributes))
+    : withCarried(attachment, kept ?? (own === known ? undefined : own?.attributes), others);
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
@@ -250,7 +249,7 @@ function creation(
   before: Attributes | undefined,
   index: RecordedIndex,
 ): AttachmentChange {
-  const made = withCarried(attachment, { before });
+  const made = withCarried(attachment, withoutEmpty(before ?? {}));
   const after = desiredState(made, index);
   const attributes = changedAttributes(attachment.address.kind, {}, made.attributes);
   const hadFile = before === undefined ? {} : ({ had_file: true } as const);
@@ -277,30 +276,24 @@ function withConfirmed(
   return { ...attachment, attributes: { ...confirmed, ...attachment.attributes } };
 }
 
-interface Carried {
-  /** What the entry has had until now. */
-  readonly before: Attributes | undefined;
-  /** The attached one that it gets instead; `undefined` for a new file. */
-  readonly now?: RecordedAttachment;
-  /** Whether that was another entry's. */
-  readonly isOthers?: boolean | undefined;
-}
-
 /**
- * What is not managed stays with an entry when it gets another file: it is set as on the file before. The values that this file
- * had for another entry are cleared; an empty text is what a new file has anyway.
+ * What is not managed stays with an entry when it gets another file: it is set as on the file before, of which `before` is what the
+ * entry had. `others` is what the file that it gets may have of another entry: that is cleared.
  */
 function withCarried(
   attachment: DesiredAttachment,
-  { before, now, isOthers = false }: Carried,
+  before: Attributes | undefined,
+  others?: Attributes,
 ): DesiredAttachment {
   // Of a large catalogue nearly everything stays as it is.
-  if (before === undefined && !isOthers) return attachment;
-  const kept = now === undefined ? withoutEmpty(before ?? {}) : before;
-  const cleared = isOthers && now !== undefined ? clearedAttributes(now.attributes) : {};
-  return { ...attachment, attributes: { ...cleared, ...kept, ...attachment.attributes } };
+  if (before === undefined && others === undefined) return attachment;
+  return {
+    ...attachment,
+    attributes: { ...clearedAttributes(others ?? {}), ...before, ...attachment.attributes },
+  };
 }
 
+/** An empty text is what a new file has anyway. */
 function withoutEmpty(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ""));
 }

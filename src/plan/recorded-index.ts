@@ -10,7 +10,7 @@ import type {
   RecordedUpload,
 } from "../model/recorded.ts";
 import { type Attributes, fileResource } from "../model/resource.ts";
-import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
+import { attributesSentBy, repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sourceUploadName, uploadNameOf, uploadNamesOf } from "../model/upload-name.ts";
 
 /** The recorded attachments and uploads, found in one step by each name they go by. */
@@ -29,6 +29,8 @@ export interface RecordedIndex {
   storedKeyFor(desired: DesiredAttachment): string | undefined;
   /** What may be relied on: attributes that an unsettled call may have changed are left out. */
   knownAttributes(recorded: RecordedAttachment): Attributes;
+  /** What a file may have: what was confirmed, and what unsettled calls have sent. */
+  possibleAttributes(recorded: RecordedAttachment): Attributes;
   /** The latest update or detach of a file whose outcome is unknown; a detach comes before any update. */
   doubtOf(recorded: RecordedAttachment): RecordedOperation | undefined;
 }
@@ -60,6 +62,10 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
     uploadFor: (desired) => uploads.get(uploadNameOf(desired)),
     storedKeyFor: (desired) => stored.get(uploadNameOf(desired)),
     knownAttributes: (attachment) => withoutDoubtful(attachment, doubtsOf(attachment)),
+    possibleAttributes: (attachment) => ({
+      ...attachment.attributes,
+      ...attributesSentBy(doubtsOf(attachment) ?? []),
+    }),
     doubtOf: (attachment) => {
       const all = doubtsOf(attachment);
       return all?.findLast(({ kind }) => kind === "detach") ?? all?.at(-1);

@@ -21,6 +21,7 @@ const step = fc.record({
     fc.record({
       method: fc.constantFrom("POST", "PATCH", "DELETE"),
       at: fc.integer({ min: 0, max: 2 }),
+      count: fc.integer({ min: 1, max: 3 }),
       type: fc.constantFrom("lost" as const, "answer-lost" as const),
     }),
     { nil: undefined, freq: 2 },
@@ -29,7 +30,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** A service that has one file for one content, and loses one call about the draft's files. */
+/** A service that has one file for one content, and loses calls about the draft's files. */
 function answer({ proxy }: World, lost: Step["lost"]): void {
   let calls = 0;
   proxy.choose = ({ method, path, body }) => {
@@ -42,7 +43,7 @@ function answer({ proxy }: World, lost: Step["lost"]): void {
     }
     if (lost === undefined || method !== lost.method || !path.includes("/product_files")) return undefined;
     calls += 1;
-    return calls === lost.at + 1 ? { type: lost.type } : undefined;
+    return calls > lost.at && calls <= lost.at + lost.count ? { type: lost.type } : undefined;
   };
 }
 
