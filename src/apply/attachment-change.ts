@@ -193,7 +193,7 @@ export async function takeOverFile(
   const target = targetAt(change.address, attachment.fileId);
   // The values are those of an entry that stays, or of one before it; a file that was only renamed keeps them.
   const hadFile = change.action === "replace" || change.had_file === true;
-  const isOthers = hadFile || attachment.takesOver || attachment.replacedBy !== undefined;
+  const isOthers = hadFile || attachment.takesOver || attachment.formerAddress !== undefined;
   const others = isOthers ? clearedAttributes({ ...attachment.attributes, ...attachment.sent }) : {};
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   return sendUpdate(context, {

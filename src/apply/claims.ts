@@ -3,11 +3,11 @@ import type { Plan } from "../model/plan.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import {
   addressesOfProducts,
-  keysOfUploads,
   publicationsInForce,
   type Recorded,
   type RecordedUpload,
 } from "../model/recorded.ts";
+import { keysOfUploads } from "../model/upload-name.ts";
 
 /** New resources whose ids the service assigns. */
 export interface Holders {

@@ -1,7 +1,6 @@
 import { type Stage, stages } from "../model/action.ts";
 import { targetAt } from "../model/address.ts";
 import {
-  type AdoptChange,
   type AttachmentState,
   type Change,
   type CreateChange,
@@ -13,7 +12,6 @@ import {
   type PublishChange,
   type ReplaceChange,
   stagesOf,
-  type UpdateChange,
 } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import { fileResource } from "../model/resource.ts";
@@ -29,7 +27,7 @@ import {
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
-import { holderOf, type KnownFiles, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
+import { holderOf, type KnownFile, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
 import { byTurn, runInTurn } from "./start-order.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
@@ -63,7 +61,7 @@ interface Item {
   /** Once its upload has ended. */
   fileId?: number;
   /** The files that were known when its upload ended. */
-  recorded?: KnownFiles;
+  recorded?: ReadonlyMap<string, KnownFile>;
   /** Its file turned out to be attached before. */
   wasAttached?: true;
 }
@@ -91,6 +89,8 @@ class DraftRun {
   readonly #halt: AbortController;
   /** The files of all changes but the deletions, by their paths at the service; complete once the uploads have ended. */
   readonly #kept = lazily(() => new Set(this.#items.flatMap(keptFile)));
+  /** The files to be detached whose recorded addresses other files take, by these addresses. */
+  readonly #former = lazily(() => new Map(this.#items.flatMap(formerFile)));
   #productId: number | undefined;
   /** The first change that did not succeed. */
   #failedAt: string | undefined;
@@ -170,20 +170,13 @@ class DraftRun {
         if (stage === "detach" && change.action === "replace") return this.#detach(change);
         return this.#attach(item, change);
       case "update":
-        if (isProtectChange(change)) return protect(context, change);
-        // Without an await where there is nothing to wait for: calls start in the order of the plan.
-        return updateFile(context, {
-          change,
-          replaces: isMoved(change) ? await this.#replacedBy(change) : undefined,
-          signal,
-        });
+        return isProtectChange(change)
+          ? protect(context, change)
+          : updateFile(context, { change, replaces: this.#former().get(change.address), signal });
       case "delete":
         return this.#detach(change);
       case "adopt":
-        return adoptFile(context, {
-          change,
-          replaces: isMoved(change) ? await this.#replacedBy(change) : undefined,
-        });
+        return adoptFile(context, { change, replaces: this.#former().get(change.address) });
       case "publish":
         if (this.#attachedBefore !== undefined) return publishedBefore(change, this.#attachedBefore);
         return publishDraft(context, { change, signal });
@@ -217,7 +210,7 @@ class DraftRun {
     if (address === fileName(change, known))
       return attachFile(context, { change, fileId: known, replaces: undefined, signal });
     const recorded = item.recorded ?? (await this.#tools.recorded());
-    const replaces = otherFileAt(address, known, recorded);
+    const replaces = this.#fileToDetach(change, recorded);
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { attachment, sent = {} } = recorded.get(fileName(change, known)) ?? {};
@@ -232,7 +225,7 @@ class DraftRun {
   /** The recorded file of a change, to be detached; `undefined` when another entry keeps it or has taken it over. */
   #fileToDetach(
     { address, before }: CreateChange | DeleteChange | ReplaceChange,
-    recorded: KnownFiles,
+    recorded: ReadonlyMap<string, KnownFile>,
   ): number | undefined {
     const { file_id: fileId } = before ?? {};
     if (fileId === undefined) return undefined;
@@ -241,10 +234,6 @@ class DraftRun {
     // A file that gave up its address is recorded under its id.
     const isMoved = at !== undefined && at !== file && at !== (before?.address ?? address);
     return this.#kept().has(file) || isMoved ? undefined : fileId;
-  }
-
-  async #replacedBy({ address, before }: UpdateChange | AdoptChange): Promise<number | undefined> {
-    return otherFileAt(address, before.file_id, await this.#tools.recorded());
   }
 
   async #settle(change: InDoubtChange, after: AttachmentState): Promise<ChangeEnd> {
@@ -256,11 +245,12 @@ class DraftRun {
     const { attachment, replaces } =
       (fileId === undefined ? undefined : recorded.get(fileName(change, fileId))) ?? {};
     const { signal } = this.#halt;
+    const isKept = replaces !== undefined && this.#kept().has(fileName(change, replaces));
     return settleDoubt(this.#tools.context, {
       change,
       after,
       known: attachment?.attributes ?? {},
-      replaces,
+      replaces: isKept ? undefined : replaces,
       signal,
       budget,
     });
@@ -306,15 +296,9 @@ function isAt(change: Change, address: string): boolean {
   return change.address === address && change.after !== null;
 }
 
-/** Whether a recorded file gets another address. */
-function isMoved({ before }: UpdateChange | AdoptChange): boolean {
-  return before.address !== undefined;
-}
-
-/** What an entry had before this file. Its values are that entry's until another one has taken it. */
-function otherFileAt(address: string, fileId: number | undefined, recorded: KnownFiles): number | undefined {
-  const other = recorded.at(address)?.fileId;
-  return other === fileId ? undefined : other;
+function formerFile({ change }: Item): [string, number | undefined][] {
+  if (change.action !== "delete" || change.before.address === undefined) return [];
+  return [[change.before.address, change.before.file_id]];
 }
 
 /** The file that a change attaches or keeps. */

@@ -5,7 +5,7 @@ import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
 import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
 import { type Attributes, fileResource, omitAttributes } from "../model/resource.ts";
-import { attributesSentBy, attributesSetBy, repeatableDoubts } from "../model/unsettled.ts";
+import { attributesSentBy, repeatableDoubts } from "../model/unsettled.ts";
 import type { ChangeEnd } from "./context.ts";
 
 /** A file that is recorded, or whose attachment is in doubt. */
@@ -19,16 +19,8 @@ export interface KnownFile {
   readonly replaces?: number | undefined;
 }
 
-/** The known files of a ledger. */
-export interface KnownFiles {
-  /** By its path at the service. */
-  get(file: string): KnownFile | undefined;
-  /** What is recorded under an address. */
-  at(address: string): RecordedAttachment | undefined;
-}
-
-/** Read once, when a run first needs them. */
-export type RecordedFiles = () => Promise<KnownFiles>;
+/** Known files by their paths at the service. Read once, when a run first needs them. */
+export type RecordedFiles = () => Promise<ReadonlyMap<string, KnownFile>>;
 
 /** See {@link RecordedFiles}. */
 export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
@@ -44,9 +36,8 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
     });
     const recorded = attachments.map((attachment) => {
       const file = fileResource(attachment);
-      const updates = repeatable.get(file) ?? [];
-      const attributes = omitAttributes(attachment.attributes, attributesSetBy(updates));
-      const sent = attributesSentBy(updates);
+      const sent = attributesSentBy(repeatable.get(file) ?? []);
+      const attributes = omitAttributes(attachment.attributes, new Set(Object.keys(sent)));
       const known: KnownFile = {
         address: attachment.address,
         attachment: { ...attachment, attributes },
@@ -54,11 +45,7 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
       };
       return [file, known] as const;
     });
-    const byFile = new Map<string, KnownFile>([...doubts, ...recorded]);
-    const byAddress = lazily(
-      () => new Map(attachments.map((attachment) => [attachment.address, attachment])),
-    );
-    return { get: (file: string) => byFile.get(file), at: (address: string) => byAddress().get(address) };
+    return new Map<string, KnownFile>([...doubts, ...recorded]);
   });
 }
 
@@ -75,7 +62,7 @@ export interface FileOfChange {
 export function holderOf(
   own: { readonly address: string; readonly fileId: number },
   others: readonly FileOfChange[],
-  recorded: KnownFiles,
+  recorded: ReadonlyMap<string, KnownFile>,
 ): string | undefined {
   const { address, fileId } = own;
   const parsed = parseAddress(address);

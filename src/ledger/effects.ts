@@ -5,7 +5,7 @@ import { intentSchema, type RecordedAttachment, targetOf } from "../model/record
 import { type FileTarget, fileResource, omitAttributes, pickAttributes } from "../model/resource.ts";
 import { attributesSetBy } from "../model/unsettled.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
-import { keepValues, releaseValues, releaseValuesOfDraft } from "./kept-values.ts";
+import { keepValues, releaseValues } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
@@ -59,7 +59,7 @@ export async function applyEffects(
  * | settled | is in doubt no more; the record forgets what an update has set | ledger-conflict |
  *
  * A file that a call of ours gives to an entry, and a new address, release the values that are kept for that entry
- * (kept-values.ts). A publication releases those of its draft.
+ * (kept-values.ts).
  *
  * An address belongs to one record. When an effect gives an address to another file, the record that has it moves to its own
  * numeric address; `replaces` marks it. So two records can swap addresses, one after the other.
@@ -82,7 +82,7 @@ export async function applyEffect(
     case "published":
       await insertRecords(queries, tables.publications, [effect]);
       await queries.deleteFrom("maybe_published").where("draft_id", "=", effect.draftId).execute();
-      return releaseValuesOfDraft(queries, effect.draftId);
+      return;
     case "duplicated":
       await insertRecords(queries, tables.duplicates, [effect]);
       return notePublication(queries, effect);
@@ -192,9 +192,14 @@ async function readdress(
   queries: LedgerQueries,
   { target, address, sha256, replaces, takesOver }: EffectOf<"readdressed">,
 ): Promise<void> {
-  if (takesOver === true) await keepValues(queries, target, address);
+  if (takesOver === true) await keepValues(queries, { target, taker: address });
   await vacate(queries, { ...target, address }, replaces);
-  const values = { address, replaced_by: null, ...(sha256 === undefined ? {} : { sha256 }) };
+  const values = {
+    address,
+    replaced_by: null,
+    former_address: null,
+    ...(sha256 === undefined ? {} : { sha256 }),
+  };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
   assertChanged(updated, noRecord(target));
   await releaseValues(queries, address);
@@ -231,6 +236,7 @@ async function vacate(queries: LedgerQueries, attachment: Addressed, replaces?: 
     .updateTable("attachments")
     .set({
       address: ownAddress,
+      former_address: address,
       replaced_by:
         replaces === undefined ? null : sql`case file_id when ${replaces} then cast(${fileId} as bigint) end`,
     })

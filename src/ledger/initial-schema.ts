@@ -28,6 +28,7 @@ const keptValues: Migration = {
     await sql
       .raw("create table kept_values (address text primary key, attributes text not null)")
       .execute(queries);
+    await sql.raw("alter table attachments add column former_address text").execute(queries);
   },
 };
 

@@ -63,7 +63,8 @@ export async function beginOperation(
   at: number,
 ): Promise<void> {
   const target = targetOf({ intent });
-  if (intent.takesOver === true && target !== undefined) await keepValues(queries, target, address);
+  if (intent.takesOver === true && target !== undefined)
+    await keepValues(queries, { target, taker: address, sent: intent.attributes });
   await sql`insert into operations (id, run_id, address, kind, method, path, intent, started_at)
     values (${id}, ${runId}, ${address}, ${kind}, ${method}, ${path}, ${JSON.stringify(intent)}, ${at})`.execute(
     queries,

@@ -1,26 +1,44 @@
-import { sql } from "kysely";
-import { type FileTarget, fileResource } from "../model/resource.ts";
-import type { LedgerQueries } from "./tables.ts";
+import { type Attributes, clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
+import { putRecord } from "./records.ts";
+import { type LedgerQueries, tables } from "./tables.ts";
+
+/** A call, or a new address, that gives a recorded file to another entry. */
+export interface Takeover {
+  readonly target: FileTarget;
+  /** The address of the entry that takes the file. */
+  readonly taker: string;
+  /** What the call sets. */
+  readonly sent?: Attributes | undefined;
+}
 
 /**
- * Keeps the values of a recorded file for its entry, before `taker`, another entry, takes the file over. What is kept already
- * stays: it is from before the entry lost its file. Part of a transaction.
+ * Keeps the values of a recorded file for its entry, before another one takes the file over. What is kept already stays: it is
+ * from before the entry lost its file. What the call sets and the entry does not have is kept as none, for when the entry gets
+ * the file back. Part of a transaction.
  */
-export async function keepValues(queries: LedgerQueries, target: FileTarget, taker: string): Promise<void> {
+export async function keepValues(queries: LedgerQueries, { target, taker, sent }: Takeover): Promise<void> {
+  const { draftId, kind, fileId } = target;
+  const record = await queries
+    .selectFrom("attachments")
+    .select(["address", "attributes"])
+    .where("draft_id", "=", draftId)
+    .where("kind", "=", kind)
+    .where("file_id", "=", fileId)
+    .executeTakeFirst();
   // A record at the path of its file belongs to no entry that could get another one.
-  await sql`insert into kept_values (address, attributes)
-    select address, attributes from attachments
-    where draft_id = ${target.draftId} and kind = ${target.kind} and file_id = ${target.fileId}
-      and address <> ${taker} and address <> ${fileResource(target)}
-    on conflict do nothing`.execute(queries);
+  if (record === undefined || record.address === taker || record.address === fileResource(target)) return;
+  const { address } = record;
+  const kept = await queries
+    .selectFrom("kept_values")
+    .select("attributes")
+    .where("address", "=", address)
+    .executeTakeFirst();
+  const values = JSON.parse((kept ?? record).attributes);
+  const attributes = { ...clearedAttributes(sent ?? {}), ...values };
+  await putRecord(queries, tables.kept_values, { address, attributes });
 }
 
 /** The entry has a file with its values again. Part of a transaction. */
 export async function releaseValues(queries: LedgerQueries, address: string): Promise<void> {
   await queries.deleteFrom("kept_values").where("address", "=", address).execute();
-}
-
-/** A draft is published once all of its entries have their files. Part of a transaction. */
-export async function releaseValuesOfDraft(queries: LedgerQueries, draftId: number): Promise<void> {
-  await queries.deleteFrom("kept_values").where("address", "like", `drafts/${draftId}/%`).execute();
 }

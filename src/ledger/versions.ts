@@ -66,11 +66,11 @@ async function changedAddress(queries: LedgerQueries, effect: LedgerEffect): Pro
 /** Whether an attachment differs from its record in its provenance alone: it was confirmed. */
 async function isAsRecorded(
   queries: LedgerQueries,
-  { draftId, kind, fileId, address, attributes, sha256, replacedBy }: RecordedAttachment,
+  { draftId, kind, fileId, address, attributes, sha256, replacedBy, formerAddress }: RecordedAttachment,
 ): Promise<boolean> {
   const record = await queries
     .selectFrom("attachments")
-    .select(["address", "attributes", "sha256", "replaced_by"])
+    .select(["address", "attributes", "sha256", "replaced_by", "former_address"])
     .where("draft_id", "=", draftId)
     .where("kind", "=", kind)
     .where("file_id", "=", fileId)
@@ -78,6 +78,7 @@ async function isAsRecorded(
   return (
     record?.address === address &&
     record.replaced_by === (replacedBy ?? null) &&
+    record.former_address === (formerAddress ?? null) &&
     record.sha256 === (sha256 ?? null) &&
     record.attributes === JSON.stringify(pickAttributes(kind, attributes))
   );

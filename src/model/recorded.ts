@@ -121,11 +121,18 @@ export const attachmentSchema = z.object({
   sha256: optionalText,
   /** The file that has taken its place and its address, while this one is still to be detached. */
   replacedBy: optionalInteger,
+  /** The address that it had until the entry there got another file: its values are those of that entry. */
+  formerAddress: optionalText,
   provenance: provenanceSchema,
 });
 
 /** {@link attachmentSchema} */
 export type RecordedAttachment = Readonly<z.output<typeof attachmentSchema>>;
+
+/** Whether the entry of a file has another one by now. */
+export function isLeftOver({ replacedBy, formerAddress }: RecordedAttachment): boolean {
+  return replacedBy !== undefined || formerAddress !== undefined;
+}
 
 /** The values of an entry that waits for a file: another entry has taken over the one that it had, or may have. */
 export const keptValuesSchema = z.object({ address: text, attributes: attributesSchema });
@@ -181,13 +188,6 @@ export function addressesOfProducts({
     ),
     ...publications.map(({ productId, draftId }) => [productId, publicationAddress(draftId)] as const),
   ]);
-}
-
-/** The object of each upload that draftsync registered, by the id of the upload. */
-export function keysOfUploads({ uploads }: Pick<Recorded, "uploads">): Map<string, string> {
-  return new Map(
-    uploads.flatMap(({ uploadId, uploadKey }) => (uploadKey === undefined ? [] : [[uploadId, uploadKey]])),
-  );
 }
 
 /** A product that was made as a copy. `from` is what the manifest named when it was made. */

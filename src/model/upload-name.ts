@@ -1,7 +1,7 @@
 import type { DesiredAttachment } from "./desired.ts";
 import type { CallFailure } from "./outcome.ts";
 import type { LedgerEffect, UploadStatus } from "./ports.ts";
-import type { RecordedUpload } from "./recorded.ts";
+import type { Recorded, RecordedUpload } from "./recorded.ts";
 
 /** The name of the upload of a local file with this content. */
 export function sourceUploadName(source: string, sha256: string | undefined): string {
@@ -56,4 +56,11 @@ export function uploadEndEffects({
 }: Pick<UploadStatus, "uploadId" | "status" | "fileId">): LedgerEffect[] {
   if (status === "pending") return [];
   return [{ type: "upload_ended", uploadId, status, ...(fileId === undefined ? {} : { fileId }) }];
+}
+
+/** The object of each upload that draftsync registered, by the id of the upload. */
+export function keysOfUploads({ uploads }: Pick<Recorded, "uploads">): Map<string, string> {
+  return new Map(
+    uploads.flatMap(({ uploadId, uploadKey }) => (uploadKey === undefined ? [] : [[uploadId, uploadKey]])),
+  );
 }

@@ -34,7 +34,11 @@ export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorde
     }
   }
   const others = [...records.values()]
-    .map((record) => (found.has(record.address) ? { ...record, address: fileResource(record) } : record))
+    .map((record) =>
+      found.has(record.address)
+        ? { ...record, address: fileResource(record), formerAddress: record.address }
+        : record,
+    )
     .map((record) => {
       const { replacedBy, ...whole } = record;
       // Without the file that took its place, a file is no half of a replacement.

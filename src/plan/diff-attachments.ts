@@ -211,8 +211,7 @@ function compare(
   if (known === undefined) return creation(address, attachment, kept ?? own?.attributes, index);
   const isReplaced = isOtherContent(attachment, known, index);
   const takesOver = known.address !== address && isEntry(known.address);
-  // What is kept is all that the entry has: a call for another entry may have set more.
-  const isOfOther = isOthers || takesOver || kept !== undefined;
+  const isOfOther = isOthers || takesOver || (kept !== undefined && own === undefined);
   const others =
     isOfOther && attachment.address.ref.by !== "file_id" ? index.possibleAttributes(known) : undefined;
   const desired = isReplaced
@@ -223,23 +222,27 @@ function compare(
   const knownAttributes = index.knownAttributes(known);
   const differs = !hasAttributes(kind, knownAttributes, desired.attributes);
   const isSame = !isReplaced && (own === undefined || own === known);
-  const takeover = takesOver ? ({ takes_over: true } as const) : {};
   const wanted = isSame ? withConfirmed(desired, known, index) : desired;
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
   if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || !differs)) {
     const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
     const names = changedAttributes(kind, {}, wanted.attributes);
-    return { ...inDoubtChange({ ...doubt, address }, after, names), ...takeover };
+    return { ...inDoubtChange({ ...doubt, address }, after, names), ...takeoverOf(takesOver) };
   }
   const after = desiredState(wanted, index);
   const before = recordedState({ ...known, attributes: knownAttributes }, address);
-  const rest = { attributes, confirmed: confirmedState(known.provenance), ...doubtOf(doubt) };
-  if (isReplaced) return { address, action: "replace", reason: "content_changed", before, after, ...rest };
+  const basis = { attributes, confirmed: confirmedState(known.provenance), ...doubtOf(doubt) };
+  if (isReplaced) return { address, action: "replace", reason: "content_changed", before, after, ...basis };
   const same = orderState({ ...after, file_id: known.fileId });
+  const rest = { ...basis, ...takeoverOf(takesOver) };
   return differs
-    ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest, ...takeover }
-    : { address, action: "adopt", reason: "renamed", before, after: same, ...rest, ...takeover };
+    ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest }
+    : { address, action: "adopt", reason: "renamed", before, after: same, ...rest };
+}
+
+function takeoverOf(takesOver: boolean): { readonly takes_over?: true } {
+  return takesOver ? { takes_over: true } : {};
 }
 
 /** `before`: what the entry had with a file that another one takes. */

@@ -115,8 +115,10 @@ export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, R
   const others = recorded.attachments
     .filter((record) => !assumed.has(fileResource(record)))
     .map((record) => {
-      const { fileId } = doubts.get(record.address)?.intent ?? {};
-      return fileId === undefined ? record : { ...record, address: fileResource(record), replacedBy: fileId };
+      const { fileId, replaces } = doubts.get(record.address)?.intent ?? {};
+      if (fileId === undefined) return record;
+      const mark = replaces === record.fileId ? { replacedBy: fileId } : {};
+      return { ...record, address: fileResource(record), formerAddress: record.address, ...mark };
     });
   const inDoubt = recorded.inDoubt.filter((operation) => !assumed.has(fileResourceOf(operation) ?? ""));
   return { ...recorded, attachments: [...others, ...assumed.values()], inDoubt };

@@ -1,3 +1,4 @@
+import { formatAddress } from "../model/address.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
 import { type Addressed, fileIdOf } from "./attachment-states.ts";
@@ -54,22 +55,14 @@ export function findRecorded(
   if (own !== undefined && !isOtherContent(attachment, own, index) && !claimed.has(own))
     return { record: own };
   const elsewhere = findElsewhere(attachment, own, search);
+  const from = elsewhere?.formerAddress ?? "";
+  // What was its own is put back.
+  const isOthers = from !== formatAddress(attachment.address);
   if (own === undefined || !isOtherContent(attachment, own, index))
-    return { record: elsewhere, isOthers: isReplaced(elsewhere, attachment, search) };
-  if (named().has(own)) return { record: elsewhere, isOthers: true };
+    return { record: elsewhere, isOthers: isOthers && search.wanted().has(from) };
+  if (named().has(own)) return { record: elsewhere, isOthers };
   if (elsewhere === undefined) return { record: own };
-  return { record: elsewhere, former: own, isOthers: elsewhere.replacedBy !== own.fileId };
-}
-
-/** Whether another entry, which is still declared, has a new file instead of this one. */
-function isReplaced(
-  record: RecordedAttachment | undefined,
-  attachment: DesiredAttachment,
-  { index, wanted }: Search,
-): boolean {
-  if (record?.replacedBy === undefined) return false;
-  const successor = index.ofFile(attachment, record.replacedBy);
-  return successor === undefined || wanted().has(successor.address);
+  return { record: elsewhere, former: own, isOthers };
 }
 
 /** By its file id, when a manifest now names the file another way; else by its content, when a local file was renamed. */

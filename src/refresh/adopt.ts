@@ -103,6 +103,7 @@ function adoptFile(
         ...(sha256 === undefined ? {} : { sha256 }),
         // The rest of a replacement.
         ...(known?.replacedBy === undefined ? {} : { replacedBy: known.replacedBy }),
+        ...(known?.formerAddress === undefined ? {} : { formerAddress: known.formerAddress }),
         provenance: { by: "import", at },
       },
       ...(replaces === undefined ? {} : { replaces }),

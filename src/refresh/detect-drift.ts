@@ -8,7 +8,7 @@ import type { CallFailure } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import {
   confirmedState,
-  keysOfUploads,
+  isLeftOver,
   type Provenance,
   type Recorded,
   type RecordedAttachment,
@@ -23,7 +23,7 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
+import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
@@ -131,9 +131,8 @@ function driftOfFile(observation: FileObservation, index: Index): Part {
   const record = index.records.get(resource);
   const doubts = index.doubts.get(resource) ?? [];
   const noted = record === undefined && doubts.length === 0 ? [] : [refreshed];
-  if (read.type === "unreadable") {
+  if (read.type === "unreadable")
     return { confirmations: noted, unreadable: [{ address, failure: read.failure }] };
-  }
   if (doubts.length > 0)
     return driftOfDoubtful(observation, { record, doubts, index }) ?? { confirmations: noted };
   if (read.type === "present") {
@@ -187,9 +186,9 @@ function compare(
   { index, returned }: { readonly index: Index; readonly returned: Attributes },
 ): Part {
   const attachment = index.desired.get(record.address) ?? index.desired.get(fileResource(target));
-  // Nothing manages a file that only waits to be detached, as the rest of a replacement, or for the doubt about that to be settled.
+  // Nothing manages a file that waits to be detached or to be taken by another entry, or for the doubt about that to be settled.
   const { attributes: known, provenance } = record;
-  const declared = attachment?.attributes ?? (record.replacedBy === undefined ? known : {});
+  const declared = attachment?.attributes ?? (isLeftOver(record) ? {} : known);
   const managed = index.replaced.has(fileResource(target)) ? {} : declared;
   const differing = attributeNames[target.kind].filter((name) => {
     const [seen, recorded] = [returned[name], known[name]];

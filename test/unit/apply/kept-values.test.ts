@@ -112,7 +112,7 @@ test("entries that exchange their files keep their values, wherever their runs a
         await own.close();
       }
     }),
-    runs(20),
+    runs(10),
   );
 }, 60_000);
 

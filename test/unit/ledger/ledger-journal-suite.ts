@@ -20,6 +20,32 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
     });
 
+    test("keeps the values of an entry before another one takes its file, until a call has given it one", async () => {
+      const { ledger } = await make();
+      const source = "drafts/7/product_files/source:a";
+      await ledger.record([attached(1, { address: source, attributes: { renderer: "vray" } })]);
+      await ledger.startRun(sampleRun);
+      const { intent, ...rest } = attachOperation("op-1", 1);
+      const attributes = { renderer: "", file_format: "fbx" };
+      const taking = { ...intent, attributes, takesOver: true } as const;
+      await ledger.begin({
+        ...rest,
+        kind: "update",
+        address: "drafts/7/product_files/source:b",
+        intent: taking,
+      });
+      const kept = async () => [...(await ledger.load()).keptValues];
+      const values = [[source, { renderer: "vray", file_format: "" }]];
+      expect(await kept()).toEqual(values);
+      // What was only observed may be the values of the other entry.
+      const seen = attachment(1, { address: source, attributes, provenance: { by: "probe", at: 5 } });
+      await ledger.record([{ type: "rerecorded", attachment: seen }]);
+      await ledger.record([attached(2, { address: source, provenance: { by: "import", at: 6 } })]);
+      expect(await kept()).toEqual(values);
+      await ledger.record([attached(3, { address: source })]);
+      expect(await kept()).toEqual([]);
+    });
+
     test("keeps an operation with an unknown outcome in doubt, with the reason, until it is settled", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);

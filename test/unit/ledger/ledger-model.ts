@@ -101,7 +101,6 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     case "published": {
       const { type: _, ...publication } = effect;
       records.maybePublished.delete(effect.draftId);
-      releaseDraft(records, effect.draftId);
       return addNew(records.publications, `${effect.draftId} ${effect.revision}`, publication);
     }
     case "duplicated": {
@@ -177,16 +176,10 @@ function readdress(records: Records, effect: Readdressed): boolean {
   const { address, sha256, replaces, takesOver } = effect;
   const isEntry = known.address !== address && known.address !== keyOf(known);
   if (takesOver && isEntry) addNew(records.keptValues, known.address, known.attributes);
-  const { replacedBy: _, ...kept } = known;
+  const { replacedBy: _by, formerAddress: _from, ...kept } = known;
   place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) }, { replaces });
   records.keptValues.delete(address);
   return true;
-}
-
-function releaseDraft({ keptValues }: Records, draftId: number): void {
-  for (const address of keptValues.keys()) {
-    if (address.startsWith(`drafts/${draftId}/`)) keptValues.delete(address);
-  }
 }
 
 /** A file that a call has given to an entry has the values that were kept for it. */
@@ -221,6 +214,7 @@ function place({ attachments }: Records, attachment: RecordedAttachment, { repla
     attachments.set(key, {
       ...other,
       address: key,
+      formerAddress: attachment.address,
       ...(isReplaced ? { replacedBy: attachment.fileId } : {}),
     });
   }

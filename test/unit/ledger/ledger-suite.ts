@@ -173,7 +173,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         { type: "attached", attachment: attachment(2, { address: source }), replaces: 1 },
       ]);
       expect((await ledger.load()).attachments).toEqual([
-        attachment(1, { sha256: "one", replacedBy: 2 }),
+        attachment(1, { sha256: "one", replacedBy: 2, formerAddress: source }),
         attachment(2, { address: source }),
       ]);
       await ledger.record([{ type: "readdressed", target: attachment(1), address: attachment(1).address }]);
@@ -221,7 +221,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       await ledger.record([attached(1, { address: source })]);
       const created = attachment(2, { address: source });
       await ledger.record([{ type: "attached", attachment: created }]);
-      expect((await ledger.load()).attachments).toEqual([attachment(1), created]);
+      expect((await ledger.load()).attachments).toEqual([attachment(1, { formerAddress: source }), created]);
     });
 
     test("swap the addresses of two records", async () => {
@@ -229,7 +229,10 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       const other = "drafts/7/product_files/source:b.blend";
       await ledger.record([attached(1, { address: source }), attached(2, { address: other })]);
       await ledger.record([{ type: "rerecorded", attachment: attachment(1, { address: other }) }]);
-      expect((await ledger.load()).attachments).toEqual([attachment(2), attachment(1, { address: other })]);
+      expect((await ledger.load()).attachments).toEqual([
+        attachment(2, { formerAddress: other }),
+        attachment(1, { address: other }),
+      ]);
       await ledger.record([{ type: "rerecorded", attachment: attachment(2, { address: source }) }]);
       expect((await ledger.load()).attachments).toEqual([
         attachment(2, { address: source }),

@@ -38,6 +38,8 @@ const keyUpload: RecordedUpload = {
 const old = recordedFile(1, 10, { address: source, sha256: "old", attributes: { renderer: "vray" } });
 const holding = (parts: Partial<Recorded> = {}) =>
   recordedWith({ attachments: [old], uploads: [upload("b.glb", "old", 10), keyUpload], ...parts });
+/** File 10, as the old content of a.glb that file 11 has replaced. */
+const replaced = { sha256: "old", replacedBy: 11, formerAddress: source };
 const byUploadId = wanted(1, "product_files", { by: "upload_id", uploadId: "u10" });
 const byUploadKey = wanted(1, "product_files", { by: "upload_key", uploadKey: "in/k" });
 const changed = wantedSource(1, "a.glb", "new");
@@ -158,7 +160,7 @@ test("takes over the files of three sources that exchange their contents", () =>
 
 test("a file that is put back keeps what its entry had, also beside a newer file of which no values are known", () => {
   const attributes = { renderer: "vray", file_format: "fbx" };
-  const original = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes });
+  const original = recordedFile(1, 10, { ...replaced, attributes });
   const newer = recordedFile(1, 11, { address: source, sha256: "new" });
   const recorded = recordedWith({ attachments: [original, newer] });
   const { changes } = planOf(desired(wantedSource(1, "a.glb", "old")), recorded);
@@ -169,7 +171,7 @@ test("a file that is put back keeps what its entry had, also beside a newer file
 });
 
 test("a text that was cleared stays cleared when the file before is put back", () => {
-  const original = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes: { renderer: "vray" } });
+  const original = recordedFile(1, 10, { ...replaced, attributes: { renderer: "vray" } });
   const newer = recordedFile(1, 11, { address: source, sha256: "new", attributes: { renderer: "" } });
   const recorded = recordedWith({ attachments: [original, newer] });
   const { changes } = planOf(desired(wantedSource(1, "a.glb", "old")), recorded);
@@ -181,7 +183,7 @@ test("a text that was cleared stays cleared when the file before is put back", (
 
 test("a file that another one replaced has nothing of its former entry in the place of a third", () => {
   const attributes = { renderer: "vray", is_native: true };
-  const marked = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes });
+  const marked = recordedFile(1, 10, { ...replaced, attributes });
   const other = recordedFile(1, 11, { address: source, sha256: "new" });
   const recorded = recordedWith({ attachments: [marked, other], uploads: [upload("b.glb", "old", 10)] });
   const { changes } = planOf(desired(changed, wantedSource(1, "b.glb", "old")), recorded);
@@ -189,7 +191,7 @@ test("a file that another one replaced has nothing of its former entry in the pl
 });
 
 test("a file that is named another way keeps its values although its replacement has begun", () => {
-  const marked = recordedFile(1, 10, { sha256: "old", replacedBy: 11, attributes: { renderer: "vray" } });
+  const marked = recordedFile(1, 10, { ...replaced, attributes: { renderer: "vray" } });
   const other = recordedFile(1, 11, { address: source, sha256: "new" });
   const recorded = recordedWith({ attachments: [marked, other], uploads: [upload("a.glb", "old", 10)] });
   const { changes } = planOf(desired(byUploadId), recorded);
@@ -225,6 +227,7 @@ test("files that change places leave each entry its values that are not managed 
 });
 
 describe("an entry whose values are kept", () => {
+  const replacedByOther = { sha256: "old", formerAddress: `${list}/source:b.glb` };
   const keptValues = new Map([[source, { renderer: "vray", file_format: "" }]]);
 
   test("gets them with a new file, but for empty ones", () => {
@@ -261,6 +264,13 @@ describe("an entry whose values are kept", () => {
     const { changes } = planOf(desired(changed), recordedWith({ keptValues, attachments: [own] }));
     expect(changes).toMatchObject([{ action: "adopt", address: source }]);
     expect(planOf(desired(changed), recordedWith({ attachments: [own] })).changes).toEqual([]);
+  });
+
+  test("leaves the file attached that it is to get when its list is left out by then", () => {
+    const attachments = [recordedFile(1, 10, { ...replacedByOther, attributes: { renderer: "rx" } })];
+    const drafts = [draftWith(1, { managed: [] })];
+    const plan = planOf(desiredWith({ drafts }), recordedWith({ keptValues, attachments }));
+    expect(plan).toMatchObject({ changes: [], unmanaged: [{ files: 1 }] });
   });
 
   test("gets what the manifest says by now", () => {
