@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RefreshTarget } from "../../../src/model/observed.ts";
+import { fileResource } from "../../../src/model/resource.ts";
 import type { SelectTargetsInput } from "../../../src/refresh/select-targets.ts";
 import { countResources, selectTargets } from "../../../src/refresh/select-targets.ts";
 import { desiredWith, draftWith, recordedWith, wantedFile, wantedSource } from "../../support/planning.ts";
@@ -235,7 +236,7 @@ describe("any desired and recorded state", () => {
 
   test("gives operations in doubt before unrecorded files, and those before records", () => {
     holds((input, { targets }) => {
-      const ranks = targets.map((target) => rankOf(target, input));
+      const ranks = targets.flatMap((target) => rankOf(target, input));
       expect(ranks).toEqual([...ranks].sort());
     });
   });
@@ -273,12 +274,16 @@ describe("any desired and recorded state", () => {
 });
 
 /** 0: in doubt; 1: an upload that has not ended; 2: without a record; 3: recorded. */
-function rankOf(target: RefreshTarget, { recorded }: SelectTargetsInput): number {
-  if (target.type === "product") return 3;
-  if (target.type === "uploads") return 1;
+/** None for what was read and stayed in doubt: it is read in turn. */
+function rankOf(target: RefreshTarget, { recorded, now }: SelectTargetsInput): number[] {
+  if (target.type === "product") return [3];
+  if (target.type === "uploads") return [1];
   const { draftId, fileId } = target.target;
   const isIt = (other: { draftId?: number; fileId?: number }) =>
     other.draftId === draftId && other.fileId === fileId;
-  if (recorded.inDoubt.some(({ intent }) => isIt(intent))) return 0;
-  return recorded.attachments.some(isIt) ? 3 : 2;
+  const { at = 0 } =
+    recorded.refreshes.find(({ resource }) => resource === fileResource(target.target)) ?? {};
+  const doubts = recorded.inDoubt.filter(({ intent }) => isIt(intent));
+  if (doubts.length > 0) return doubts.some(({ startedAt }) => at <= startedAt || at > now) ? [0] : [];
+  return [recorded.attachments.some(isIt) ? 3 : 2];
 }
