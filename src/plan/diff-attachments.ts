@@ -280,8 +280,8 @@ function withConfirmed(
 }
 
 /**
- * What is not managed stays with an entry when it gets another file: it is set as on the file before, of which `before` is what the
- * entry had. `others` is what the file that it gets may have of another entry: that is cleared.
+ * What is not managed stays with an entry when it gets a different file. `before` is what the entry had, `others` what the file
+ * may have from a different entry: that is cleared.
  */
 function withCarried(
   attachment: DesiredAttachment,
