@@ -215,7 +215,8 @@ class DraftRun {
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { attachment, sent = {} } = recorded.get(fileName(change, known)) ?? {};
     if (attachment !== undefined) {
-      const isWaiting = ({ change: other }: Item) => other !== change && isAt(other, attachment.address);
+      const isWaiting = ({ change: other }: Item) =>
+        other !== change && other.address === attachment.address && other.after !== null;
       const takesOver = this.#items.some(isWaiting);
       return takeOverFile(context, { ...attachment, takesOver, sent }, { change, replaces, signal });
     }
@@ -289,11 +290,6 @@ function publishedBefore(change: PublishChange, file: string): ChangeEnd {
       stops: "operation",
     },
   };
-}
-
-/** Whether the entry at the address stays, and gets another file. */
-function isAt(change: Change, address: string): boolean {
-  return change.address === address && change.after !== null;
 }
 
 function formerFile({ change }: Item): [string, number | undefined][] {

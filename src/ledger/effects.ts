@@ -7,7 +7,7 @@ import { attributesSetBy } from "../model/unsettled.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
 import { keepValues, releaseValues } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { addRecord, insertRecords, putRecord } from "./records.ts";
+import { addRecord, insertRecords, putRecord, selectAttachment } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
 import { raiseVersions } from "./versions.ts";
 
@@ -147,13 +147,7 @@ async function forgetDoubtful(queries: LedgerQueries, operationId: string): Prom
   const intent = intentSchema.parse(JSON.parse(operation.intent));
   const target = targetOf({ intent });
   if (target === undefined) return;
-  const record = await queries
-    .selectFrom("attachments")
-    .select("attributes")
-    .where("draft_id", "=", target.draftId)
-    .where("kind", "=", target.kind)
-    .where("file_id", "=", target.fileId)
-    .executeTakeFirst();
+  const record = await selectAttachment(queries, target).select("attributes").executeTakeFirst();
   if (record === undefined) return;
   const known = omitAttributes(JSON.parse(record.attributes), attributesSetBy([{ intent }]));
   await updateAttachment(queries, target)

@@ -1,9 +1,9 @@
 import { type Attributes, clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
-import { putRecord } from "./records.ts";
+import { putRecord, selectAttachment } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
 
 /** A call, or a new address, that gives a recorded file to another entry. */
-export interface Takeover {
+interface Takeover {
   readonly target: FileTarget;
   /** The address of the entry that takes the file. */
   readonly taker: string;
@@ -17,14 +17,8 @@ export interface Takeover {
  * the file back. Part of a transaction.
  */
 export async function keepValues(queries: LedgerQueries, { target, taker, sent }: Takeover): Promise<void> {
-  const { draftId, kind, fileId } = target;
-  const record = await queries
-    .selectFrom("attachments")
-    .select(["address", "attributes"])
-    .where("draft_id", "=", draftId)
-    .where("kind", "=", kind)
-    .where("file_id", "=", fileId)
-    .executeTakeFirst();
+  const known = selectAttachment(queries, target).select(["address", "attributes"]);
+  const record = await known.executeTakeFirst();
   // A record at the path of its file belongs to no entry that could get another one.
   if (record === undefined || record.address === taker || record.address === fileResource(target)) return;
   const { address } = record;

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { z } from "zod";
 import { compareText } from "../model/address.ts";
+import type { FileTarget } from "../model/resource.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { Column, LedgerQueries, Table } from "./tables.ts";
@@ -33,6 +34,15 @@ export function recordsOf<Schema extends z.ZodObject>(
     return recordOf(table, values, location);
   });
   return sorted(table, records);
+}
+
+/** The query for the record of one file. */
+export function selectAttachment(queries: LedgerQueries, { draftId, kind, fileId }: FileTarget) {
+  return queries
+    .selectFrom("attachments")
+    .where("draft_id", "=", draftId)
+    .where("kind", "=", kind)
+    .where("file_id", "=", fileId);
 }
 
 /** Inserts records; one that is there already is a `ledger-conflict`. */

@@ -3,6 +3,7 @@ import { wholeAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
 import { pickAttributes } from "../model/resource.ts";
+import { selectAttachment } from "./records.ts";
 import type { LedgerQueries } from "./tables.ts";
 
 /**
@@ -64,16 +65,10 @@ async function changedAddress(queries: LedgerQueries, effect: LedgerEffect): Pro
 }
 
 /** Whether an attachment differs from its record in its provenance alone: it was confirmed. */
-async function isAsRecorded(
-  queries: LedgerQueries,
-  { draftId, kind, fileId, address, attributes, sha256, replacedBy, formerAddress }: RecordedAttachment,
-): Promise<boolean> {
-  const record = await queries
-    .selectFrom("attachments")
+async function isAsRecorded(queries: LedgerQueries, attachment: RecordedAttachment): Promise<boolean> {
+  const { kind, address, attributes, sha256, replacedBy, formerAddress } = attachment;
+  const record = await selectAttachment(queries, attachment)
     .select(["address", "attributes", "sha256", "replaced_by", "former_address"])
-    .where("draft_id", "=", draftId)
-    .where("kind", "=", kind)
-    .where("file_id", "=", fileId)
     .executeTakeFirst();
   return (
     record?.address === address &&

@@ -140,9 +140,10 @@ function compareAttachments(desired: Desired, recorded: Recorded): Differences {
   /** How many records a desired attachment accounts for, claimed or not. */
   let accounted = 0;
   const files = new FilesOfList();
-  for (const { address, attachment } of inOrder) {
+  for (const entry of inOrder) {
+    const { address, attachment } = entry;
     const own = index.at(address);
-    const found = findRecorded(attachment, own, { index, wanted, claimed, named });
+    const found = findRecorded(entry, own, { index, wanted, claimed, named });
     const fileId = knownFile(attachment, { own, found, index });
     const holder = files.take(attachment, fileId, address);
     if (holder !== undefined) {

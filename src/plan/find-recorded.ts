@@ -1,4 +1,3 @@
-import { formatAddress } from "../model/address.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
 import { type Addressed, fileIdOf } from "./attachment-states.ts";
@@ -47,19 +46,19 @@ export interface Found {
  * another address. A record that another entry accounts for is none.
  */
 export function findRecorded(
-  attachment: DesiredAttachment,
+  { address, attachment }: Addressed,
   own: RecordedAttachment | undefined,
   search: Search,
 ): Found {
-  const { index, claimed, named } = search;
+  const { index, claimed, named, wanted } = search;
   if (own !== undefined && !isOtherContent(attachment, own, index) && !claimed.has(own))
     return { record: own };
   const elsewhere = findElsewhere(attachment, own, search);
-  const from = elsewhere?.formerAddress ?? "";
+  const from = elsewhere?.formerAddress;
   // What was its own is put back.
-  const isOthers = from !== formatAddress(attachment.address);
+  const isOthers = from !== address;
   if (own === undefined || !isOtherContent(attachment, own, index))
-    return { record: elsewhere, isOthers: isOthers && search.wanted().has(from) };
+    return { record: elsewhere, isOthers: isOthers && from !== undefined && wanted().has(from) };
   if (named().has(own)) return { record: elsewhere, isOthers };
   if (elsewhere === undefined) return { record: own };
   return { record: elsewhere, former: own, isOthers };

@@ -7,7 +7,7 @@ import { startWorld, type World } from "../../support/world.ts";
 const entries = ["a", "b", "c"];
 const contents = ["p", "q", "r", "s"] as const;
 const longer = [...entries, "d"];
-/** The others never had a renderer: they get none of another entry's. */
+/** The others never had a renderer: they get none of a different entry. */
 const rendererOf = (entry: string) => (entry === "a" || entry === "b" ? entry : "");
 const addressOf = (entry: string) => `drafts/1/product_files/source:${entry}.glb`;
 
