@@ -216,7 +216,7 @@ interface UpdateRequest {
   /** The entry that has the file stays, and gets another one. */
   readonly takesOver: boolean | undefined;
   readonly sent: Attributes;
-  /** Sent when the response to the first call does not match, or names other values of them. */
+  /** Sent when the first call was only accepted, when the response to it does not match, or when it names other values of them. */
   readonly all: Attributes;
   /** `set`: what was sent. */
   readonly effect: (answered: Attributes, set: Attributes) => LedgerEffect;
@@ -233,18 +233,20 @@ async function sendUpdate(
     if (answer.outcome === "done") return [effect(answer.value, set)];
     return answer.failure.code === "not-attached" ? [{ type: "detached", target }] : [];
   };
-  const send = (attributes: Attributes) =>
+  const send = (attributes: Attributes, wasAccepted = false) =>
     runFileOperation(context, {
       address,
       kind: "update",
       intent: { ...intentOf(target, attributes), ...takesOverOf(takesOver) },
       signal,
       budget,
-      call: (options) => context.service.update(target, attributes, options),
+      call: (options) => context.service.update(target, attributes, { ...options, wasAccepted }),
       effects: (answer) => effects(answer, attributes),
     });
   const first = await send(sent);
-  const settled = await settleByRepeating(context, { first, signal, budget }, () => send(all));
+  const settled = await settleByRepeating(context, { first, signal, budget }, (wasAccepted) =>
+    send(all, wasAccepted),
+  );
   // Changed outside draftsync: the plan took what was not sent for what is recorded.
   const others = omitAttributes(all, new Set(Object.keys(sent)));
   const isChanged =

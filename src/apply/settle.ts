@@ -68,6 +68,8 @@ const maxPosts = 3;
  *                         │ 404
  *                         └► refused for another cause
  *
+ *   PATCH ─ 202 ─► wait ─► PATCH ─ 2xx with the values ─► attached
+ *
  *   422 ─► PATCH ─ 2xx ──► attached already, as some services say it
  *             │ 404
  *             └► refused for another cause
@@ -137,16 +139,21 @@ async function findAttachment(
   if (isOpen) budget?.settles();
   const checks = isOpen ? 2 : 1;
   let since = doubt.lostAt ?? clock.monotonic();
+  let waits = isOpen && !isConflict(first);
+  let wasAccepted = false;
   for (let check = 1; check <= checks; check += 1) {
-    const waits = isOpen && (check > 1 || !isConflict(first));
     if (waits && !(await waitToSettle(context, { since, signals: signalsOf(signal, budget) }))) return first;
-    const answer = await confirm(context, doubt);
+    const answer = await confirm(context, { ...doubt, wasAccepted });
     since = clock.monotonic();
+    waits = true;
     if (answer.outcome === "done") return "attached";
     if (first.outcome !== "unknown" && answer.outcome === "unknown") return answer;
     if (answer.outcome === "not_sent" && first.failure.code === "invalid")
       return leaveInDoubt(context, first, answer.failure);
-    if (answer.failure.code !== "not-attached") return stillOpen(first, answer);
+    const { code } = answer.failure;
+    if (code === "accepted" && check < checks) wasAccepted = true;
+    // One absence after an accepted update proves nothing.
+    else if (wasAccepted || code !== "not-attached") return stillOpen(first, answer);
   }
   return "not-attached";
 }
@@ -184,8 +191,8 @@ function uncheckedFailure(failure: CallFailure, what: string): CallFailure {
 }
 
 /**
- * Settles an update or detachment whose response was about another file: once the first can no longer take effect, it is sent
- * again, since the same twice is the same once. Any other end is final.
+ * Settles an update or detachment that was only accepted (202), or whose response was about another file: once the first can no
+ * longer take effect, it is sent again, since the same twice is the same once. Any other end is final.
  */
 export async function settleByRepeating<T>(
   context: SettleContext,
@@ -194,12 +201,14 @@ export async function settleByRepeating<T>(
     signal,
     budget,
   }: Pick<UnsettledAttachment, "signal" | "budget"> & { readonly first: OperationEnd<T> },
-  repeat: () => Promise<OperationEnd<T>>,
+  repeat: (wasAccepted: boolean) => Promise<OperationEnd<T>>,
 ): Promise<OperationEnd<T>> {
-  if (first.outcome === "done" || first.failure.code !== "response-mismatch") return first;
+  if (first.outcome === "done") return first;
+  const wasAccepted = first.failure.code === "accepted";
+  if (!wasAccepted && first.failure.code !== "response-mismatch") return first;
   budget?.settles();
   const since = context.clock.monotonic();
-  return (await waitToSettle(context, { since, signals: [signal] })) ? repeat() : first;
+  return (await waitToSettle(context, { since, signals: [signal] })) ? repeat(wasAccepted) : first;
 }
 
 /** Sends a call about a file once no lost call of an earlier run can undo it. An interrupt ends the wait, and the call is not sent. */
@@ -254,7 +263,10 @@ async function refuse(context: SettleContext, conflict: Failed): Promise<ChangeE
 }
 
 /** Where the attachment was refused, the PATCH adopts the file: lost, it is an attachment in doubt. */
-function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answer> {
+function confirm(
+  context: SettleContext,
+  doubt: RefusedAttachment & { readonly wasAccepted: boolean },
+): Promise<Answer> {
   const { target, managed = doubt.attributes, intent, effect, first, signal, budget, wasAttached } = doubt;
   const { draftId } = target;
   const { status: refusedWith } = first.failure;
@@ -272,7 +284,8 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
       : { kind: "attach", intent: adoption }),
     signal,
     call: async (options) => {
-      const answer = await context.service.update(target, managed, options);
+      const { wasAccepted } = doubt;
+      const answer = await context.service.update(target, managed, { ...options, wasAccepted });
       const isOpen = answer.outcome === "rejected" && answer.failure.code !== "not-attached";
       if (!isOpen || first.outcome === "unknown" || isRateLimited(first)) return answer;
       const failure = uncheckedFailure(answer.failure, "the file is attached already");

@@ -58,6 +58,12 @@ export interface NewProductOptions extends WriteOptions {
   readonly claim?: (productId: number) => string | undefined;
 }
 
+/** The circumstances of an update. */
+export interface UpdateOptions extends WriteOptions {
+  /** The service returned 202 to the same update, at least its settle delay ago: with the values that were sent, another 202 proves it. */
+  readonly wasAccepted?: boolean;
+}
+
 /** The circumstances of registering an upload. */
 export interface RegisterOptions extends WriteOptions {
   /** Takes an upload for the caller; what has it already, if that is something else. */
@@ -119,7 +125,7 @@ export interface UploadList {
  */
 export interface DraftService {
   attach(target: FileTarget, attributes: Attributes, options: WriteOptions): Promise<CallResult<Attributes>>;
-  update(target: FileTarget, attributes: Attributes, options: WriteOptions): Promise<CallResult<Attributes>>;
+  update(target: FileTarget, attributes: Attributes, options: UpdateOptions): Promise<CallResult<Attributes>>;
   detach(target: FileTarget, options: WriteOptions): Promise<CallResult<undefined>>;
   /** Like `duplicate`, not sent before the service has returned a JSON:API document: without one, something is read first. */
   publish(draftId: number, options: PublishOptions): Promise<CallResult<{ readonly productId: number }>>;

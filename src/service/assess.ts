@@ -149,7 +149,8 @@ function assessResponse<T>(answer: HttpResponse, call: Call<T>, body: ResponseBo
 
 function assessValid<T>(status: number, call: Call<T>, value: T): Assessment<T> {
   const code = "accepted";
-  if (status !== 202) return { evidence: { type: "valid" }, code, status, value: { value } };
+  if (status !== 202 || call.isProvenBy?.(value) === true)
+    return { evidence: { type: "valid" }, code, status, value: { value } };
   const detail = call.name === undefined ? undefined : `it names ${call.name(value)}`;
   return { evidence: { type: "accepted" }, code, status, detail, value: { value } };
 }

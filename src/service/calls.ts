@@ -1,6 +1,6 @@
 import type { NewProductOptions, RegisterOptions, UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { pickAttributes } from "../model/resource.ts";
+import { hasValues, pickAttributes } from "../model/resource.ts";
 import type { Parsed, ProductDetails, UploadCredentials } from "./documents.ts";
 import {
   draftNamedBy,
@@ -29,6 +29,8 @@ export interface Call<T> {
   readonly read: (document: unknown) => Parsed<T>;
   /** Names the resource of a response, so that a person can check it when the call was only accepted (202). */
   readonly name?: (value: T) => string;
+  /** Whether 202 with this value proves the call; absent: it never does. */
+  readonly isProvenBy?: (value: T) => boolean;
   /** The value of a response without a body, if that is a valid response. */
   readonly whenEmpty?: { readonly value: T };
   /** It changes nothing, whatever its class, so a lost attempt leaves nothing in doubt. */
@@ -69,6 +71,12 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
   return {
     update,
     getUpload,
+
+    /** An update that was accepted before: to be done, it takes a response with the values that were sent. */
+    updateAgain: (target: FileTarget, attributes: Attributes): Call<Attributes> => ({
+      ...update(target, attributes),
+      isProvenBy: (answered) => hasValues(answered, pickAttributes(target.kind, attributes)),
+    }),
 
     /** POST /api/drafts/:draft_id/{product,promotional}_files */
     attach(target: FileTarget, attributes: Attributes): Call<Attributes> {

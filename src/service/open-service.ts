@@ -132,7 +132,10 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
   return {
     storage,
     attach: (target, attributes, write) => sendFile(calls.attach(target, attributes), attributes, write),
-    update: (target, attributes, write) => sendFile(calls.update(target, attributes), attributes, write),
+    update: (target, attributes, { wasAccepted, ...write }) => {
+      const update = wasAccepted === true ? calls.updateAgain : calls.update;
+      return sendFile(update(target, attributes), attributes, write);
+    },
     detach: (target, write) => executor.execute(calls.detach(target), write),
     publish: (draftId, write) => check.send(calls.publish(draftId, write.claim), write),
     duplicate: (productId, write) =>

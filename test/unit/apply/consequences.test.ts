@@ -181,7 +181,7 @@ const repeatableWrite = (action: string, gone: string) => ({
   "303, carried out": `unknown 1, then ${action} 1`,
   "302": `unknown 1, then ${action} 1`,
   "451, JSON:API, carried out": `unknown 1, then ${action} 1`,
-  "202, carried out": `unknown 1, then ${action} 1`,
+  "202, carried out": "done 2",
   "204, carried out": "done 1",
   "of a different file": "done 2",
   "of a different draft": "done 2",
