@@ -258,7 +258,8 @@ function isRateLimited({ failure }: Failed): boolean {
 
 async function refuse(context: SettleContext, conflict: Failed): Promise<ChangeEnd> {
   await context.ledger.record(settled(conflict, "rejected"), context.runId);
-  const hint = "The file is not attached. Run the command again: it attaches the file again.";
+  const hint =
+    "The file is not in this list. If the other list of the draft has it, remove it there; then run the command again.";
   return { ...conflict, outcome: "rejected", failure: { ...conflict.failure, hint } };
 }
 
