@@ -5,7 +5,7 @@ import { intentSchema, type RecordedAttachment, targetOf } from "../model/record
 import { type FileTarget, fileResource, omitAttributes, pickAttributes } from "../model/resource.ts";
 import { attributesSetBy } from "../model/unsettled.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
-import { keepValues, releaseValues } from "./kept-values.ts";
+import { keepOwnValues, keepValues, releaseValues } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord, selectAttachment } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
@@ -155,7 +155,15 @@ async function forgetDoubtful(queries: LedgerQueries, operationId: string): Prom
     .execute();
 }
 
-async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
+async function attach(
+  queries: LedgerQueries,
+  { attachment, replaces, others }: EffectOf<"attached">,
+): Promise<void> {
+  if (others !== undefined) {
+    const takeover = { target: attachment, taker: attachment.address, sent: others };
+    await keepValues(queries, takeover);
+    await keepOwnValues(queries, takeover);
+  }
   await vacate(queries, attachment, replaces);
   await putRecord(queries, tables.attachments, normalize(attachment));
   await releaseSet(queries, attachment);

@@ -1,5 +1,5 @@
 import { type Attributes, clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
-import { putRecord, selectAttachment } from "./records.ts";
+import { addRecord, putRecord, selectAttachment } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
 
 /** A call, or a new address, that gives a recorded file to another entry. */
@@ -30,6 +30,20 @@ export async function keepValues(queries: LedgerQueries, { target, taker, sent }
   const values = JSON.parse((kept ?? record).attributes);
   const attributes = { ...clearedAttributes(sent ?? {}), ...values };
   await putRecord(queries, tables.kept_values, { address, attributes });
+}
+
+/**
+ * Keeps the values of an entry that is found to have the file of another one: no call of ours has set them yet. Part of a
+ * transaction.
+ */
+export async function keepOwnValues(queries: LedgerQueries, { taker, sent = {} }: Takeover): Promise<void> {
+  const own = queries.selectFrom("attachments").select("attributes").where("address", "=", taker);
+  const record = await own.executeTakeFirst();
+  const values = record === undefined ? {} : JSON.parse(record.attributes);
+  await addRecord(queries, tables.kept_values, {
+    address: taker,
+    attributes: { ...clearedAttributes(sent), ...values },
+  });
 }
 
 /** The entry has a file with its values again. Part of a transaction. */

@@ -5,6 +5,7 @@ import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { isAttachRefusal, productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { fileResource, mergeAttributes } from "../model/resource.ts";
+import { attributesSentBy } from "../model/unsettled.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */
@@ -27,11 +28,12 @@ export function adoptionEffects({ observations, desired, recorded }: AdoptInput)
   const attachments = attachmentsByAddress(desired);
   const files = indexFiles(recorded);
   const digests = new Map(recorded.uploads.map(({ fileId, sha256 }) => [fileId, sha256]));
+  const known = { files, digests, stays: (address: string) => attachments.has(address) };
   const effectsOf = (observation: Observation): readonly LedgerEffect[] => {
     if (observation.read.type !== "present") return [];
     switch (observation.type) {
       case "attachment":
-        return adoptFile(observation, attachments.get(observation.address), { files, digests });
+        return adoptFile(observation, attachments.get(observation.address), known);
       case "product":
         return adoptProduct(observation, desired, recorded);
       case "uploads":
@@ -73,12 +75,14 @@ interface Known {
   readonly files: FileIndex;
   /** Of what was uploaded, by file id. */
   readonly digests: ReadonlyMap<number | undefined, string | undefined>;
+  /** Whether a manifest has the entry of an address. */
+  readonly stays: (address: string) => boolean;
 }
 
 function adoptFile(
   { address, target, at, read }: Extract<Observation, { type: "attachment" }>,
   attachment: DesiredAttachment | undefined,
-  { files: { records, doubts }, digests }: Known,
+  { files: { records, doubts }, digests, stays }: Known,
 ): LedgerEffect[] {
   const returned = read.type === "present" ? read.value : {};
   const resource = fileResource(target);
@@ -92,9 +96,14 @@ function adoptFile(
   const [sent = {}] = attaching
     .filter(({ intent, status }) => !isAttachRefusal(intent.refusedWith ?? status))
     .map(({ intent }) => unmanagedOf(intent.attributes ?? {}, attachment));
+  const holder = attaching[0]?.address ?? known?.address;
+  const former = holder === resource ? known?.formerAddress : holder;
+  const isTaken = former !== undefined && former !== address && address !== resource && stays(former);
+  const others = { ...known?.attributes, ...attributesSentBy(doubts.get(resource) ?? []) };
   return [
     {
       type: "attached",
+      ...(isTaken ? { others } : {}),
       attachment: {
         ...target,
         // By the path of its file: it is what its attachment was sent for, or is recorded as.

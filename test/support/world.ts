@@ -5,6 +5,7 @@ import type { RunLimits } from "../../src/apply/run-budget.ts";
 import type { StateStore } from "../../src/ledger/open-ledger.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { loadManifests } from "../../src/manifest/load-manifests.ts";
+import type { Desired } from "../../src/model/desired.ts";
 import type { Event } from "../../src/model/event.ts";
 import type { Plan } from "../../src/model/plan.ts";
 import { systemClock } from "../../src/model/ports.ts";
@@ -33,6 +34,7 @@ export interface World {
   readonly events: readonly Event[];
   /** Writes the manifest `manifests/all.yaml`, and local files. */
   write(manifest: string, files?: Readonly<Record<string, string>>): Promise<void>;
+  desired(): Promise<Desired>;
   plan(targets?: readonly string[]): Promise<Plan>;
   /** Plans and applies with a new client. `signal` interrupts it. */
   apply(signal?: AbortSignal, limits?: RunLimits, targets?: readonly string[]): Promise<ApplyResult>;
@@ -57,13 +59,16 @@ export async function startWorld(settings: WorldSettings = {}): Promise<World> {
   const folder: Folder = await makeFolder();
   const ledger = await openLedger({ location: join(folder.path, ".draftsync/state.db"), clock: systemClock });
   let events: Event[] = [];
-  const plan = async (targets: readonly string[] = []) => {
+  const load = async () => {
     const loaded = await loadManifests({
       root: folder.path,
       patterns: ["manifests/*.yaml"],
       sources: "hash",
     });
-    const { desired, diagnostics } = complete(loaded);
+    return complete(loaded);
+  };
+  const plan = async (targets: readonly string[] = []) => {
+    const { desired, diagnostics } = await load();
     const recorded = await ledger.load();
     return buildPlan({
       workspace: "world",
@@ -84,6 +89,7 @@ export async function startWorld(settings: WorldSettings = {}): Promise<World> {
       return events;
     },
     write: (manifest, files = {}) => folder.write({ "manifests/all.yaml": manifest, ...files }),
+    desired: async () => (await load()).desired,
     plan,
     apply: async (signal = new AbortController().signal, limits = {}, targets = []) => {
       events = [];

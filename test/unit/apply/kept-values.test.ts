@@ -1,6 +1,11 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { formatAddress } from "../../../src/model/address.ts";
+import type { Observation } from "../../../src/model/observed.ts";
+import { pickAttributes } from "../../../src/model/resource.ts";
+import { makeFileIdFinder } from "../../../src/plan/recorded-index.ts";
+import { adoptionEffects } from "../../../src/refresh/adopt.ts";
 import { runs } from "../../support/runs.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
@@ -27,6 +32,8 @@ const step = fc.record({
     { nil: undefined, freq: 2 },
   ),
   target: fc.option(fc.constantFrom(...entries), { nil: undefined, freq: 5 }),
+  /** Whether the draft is imported afterwards, and whether the service then returns values. */
+  imported: fc.option(fc.constantFrom("with values", "without values"), { nil: undefined, freq: 2 }),
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -91,7 +98,7 @@ test("entries that exchange their files keep their values, wherever their runs a
         await write(contents, true);
         await own.apply();
         let last: readonly string[] = contents;
-        for (const { contents: next, isLonger, maxCalls, lost, target } of steps) {
+        for (const { contents: next, isLonger, maxCalls, lost, target, imported } of steps) {
           answer(own, lost);
           names = isLonger ? longer : entries;
           await write(next);
@@ -99,6 +106,7 @@ test("entries that exchange their files keep their values, wherever their runs a
           await own
             .apply(undefined, limits, target === undefined ? [] : [addressOf(target)])
             .catch(ignoreUnknown);
+          if (imported !== undefined) await importAll(own, imported === "with values");
           last = next;
         }
         answer(own, undefined);
@@ -115,6 +123,28 @@ test("entries that exchange their files keep their values, wherever their runs a
     runs(10),
   );
 }, 60_000);
+
+/** Adopts each file that an entry is known to have, as the service has it. */
+async function importAll(own: World, hasValues: boolean): Promise<void> {
+  const [desired, recorded] = [await own.desired(), await own.ledger.load()];
+  const fileIdOf = makeFileIdFinder(recorded);
+  const live = new Map(own.sandbox.state().attachments.map((each) => [each.fileId, each.attributes]));
+  const observations = desired.drafts.flatMap(({ attachments }) =>
+    attachments.flatMap((each): Observation[] => {
+      const fileId = fileIdOf(each);
+      const values = fileId === undefined ? undefined : live.get(fileId);
+      if (fileId === undefined || values === undefined) return [];
+      const target = { draftId: 1, kind: "product_files", fileId } as const;
+      const value = hasValues ? pickAttributes("product_files", values) : {};
+      const address = formatAddress(each.address);
+      return [{ type: "attachment", address, target, at: Date.now(), read: { type: "present", value } }];
+    }),
+  );
+  const id = randomUUID();
+  await own.ledger.startRun({ id, command: "import", planId: "", startedAt: Date.now() });
+  await own.ledger.record(adoptionEffects({ observations, desired, recorded }), id);
+  await own.ledger.finishRun(id, { totals: null, status: "done" });
+}
 
 /** A target that has nothing to change. */
 function ignoreUnknown(error: unknown): void {
