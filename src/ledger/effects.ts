@@ -43,6 +43,7 @@ export async function applyEffects(
  * | rerecorded | the whole record is replaced | ledger-conflict |
  * | readdressed | its address, and its digest when one is given, are replaced | ledger-conflict |
  * | detached | is dropped, with what is known of refreshes at it, and what it replaced is not marked any more; its updates and detaches in doubt are settled | the latter |
+ * | values_forgotten | what is kept is dropped | nothing |
  * | duplicate_forgotten | is dropped | nothing |
  * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published`, a copy of a draft's product that is not recorded notes it |
  * | product_confirmed | the provenance of its publications and duplicates is replaced | nothing |
@@ -79,6 +80,8 @@ export async function applyEffect(
     case "detached":
       await detach(queries, effect.target);
       return settleGone(queries, effect.target, { at, by });
+    case "values_forgotten":
+      return releaseValues(queries, effect.address);
     case "published":
       await insertRecords(queries, tables.publications, [effect]);
       await queries.deleteFrom("maybe_published").where("draft_id", "=", effect.draftId).execute();

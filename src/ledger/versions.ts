@@ -47,6 +47,7 @@ async function changedAddress(queries: LedgerQueries, effect: LedgerEffect): Pro
       return `drafts/${effect.target.draftId}`;
     case "published":
     case "protection":
+    case "values_forgotten":
       return `drafts/${effect.draftId}`;
     case "duplicated":
     case "duplicate_forgotten":

@@ -42,6 +42,8 @@ export const effectSchema = z.discriminatedUnion("type", [
     takesOver: z.literal(true).exactOptional(),
   }),
   effect("detached", { target }),
+  // An entry that waits for a file gives up its values.
+  effect("values_forgotten", { draftId: integer, address: text }),
   // The bytes of a source are in storage. Until they are registered, the next run starts from there.
   effect("object_stored", storedObjectSchema.shape),
   // The service does not take the object: its bytes must be uploaded again.

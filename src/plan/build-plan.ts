@@ -18,7 +18,7 @@ import { estimateCost, uploadsPerRead } from "./estimate.ts";
 import { makeNameFinder, nameDrafts } from "./names.ts";
 import { isNewLedger, maybePublishedWarnings } from "./new-ledger.ts";
 import { basesOf } from "./plan-basis.ts";
-import { excludeUnprotected, excludeUnread, excludeUnsettled } from "./safety.ts";
+import { excludeIncomplete, excludeUnprotected, excludeUnread, excludeUnsettled } from "./safety.ts";
 import { selectDrift, selectTargets } from "./targets.ts";
 
 /** Everything a plan depends on. */
@@ -52,7 +52,9 @@ export function buildPlan(input: PlanInput): Plan {
     diffDuplicates(desired, known),
   ]);
   // Before the targets are selected: a change that waits for another one waits for it also when only it is targeted.
-  const allowed = excludeUnread(excludeUnsettled(excludeUnprotected(all), desired), observed);
+  const settled = excludeUnsettled(excludeUnprotected(all), desired);
+  const complete = excludeIncomplete(settled, { desired, keptValues: known.keptValues });
+  const allowed = excludeUnread(complete, observed);
   const targets = input.targets ?? [];
   const chosen = selectTargets(addObservations(allowed, observed), targets, observed?.drift);
   const nameOf = makeNameFinder(desired, recorded);

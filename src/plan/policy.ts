@@ -99,7 +99,7 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
  */
 export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const due = new Set(changes.filter(isWaitedFor).map((change) => `drafts/${draftOf(change)}`));
-  const isEndless = ({ code, address = "" }: Diagnostic) => code !== "waits-for-check" && !due.has(address);
+  const isEndless = ({ code, address = "" }: Diagnostic) => !standing.has(code) && !due.has(address);
   const endless = new Set(waitingDrafts(plan).filter(isEndless));
   const kept = plan.diagnostics.filter((diagnostic) => !endless.has(diagnostic));
   const remaining = new Set(changes);
@@ -113,6 +113,9 @@ export function narrowPlan(plan: Plan, changes: readonly Change[], further: read
   const { format_version, ...others } = rest;
   return { format_version, plan_id: digestOf(rest), ...others };
 }
+
+/** Codes of what waits for no change of the plan. */
+const standing: ReadonlySet<string> = new Set(["waits-for-check", "waits-for-entry"]);
 
 /** The doubt that a change would have settled: left out, it is for a person to settle. */
 function leftInDoubt({ doubt, confirmed: _, ...change }: Change): readonly InDoubtChange[] {

@@ -1,6 +1,6 @@
-import { compareText, parseAddress } from "../model/address.ts";
+import { compareText, parseAddress, quoteArgument } from "../model/address.ts";
 import { type Change, draftOf, isDeletion, isProtectChange } from "../model/change.ts";
-import type { Desired } from "../model/desired.ts";
+import { attachmentsByAddress, type Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
 import type { Observed } from "../model/observed.ts";
@@ -217,6 +217,36 @@ export function excludeUnread(all: Differences, { unreadable = [] }: Partial<Obs
   });
 }
 
+/**
+ * An entry that waits for a file, because another entry has taken its one, has its values only in the ledger. While no manifest
+ * has the entry, its draft is not published.
+ */
+export function excludeIncomplete(
+  all: Differences,
+  { desired, keptValues }: Pick<Recorded, "keptValues"> & { readonly desired: Desired },
+): Differences {
+  if (keptValues.size === 0) return all;
+  const entries = attachmentsByAddress(desired);
+  const left = [...keptValues.keys()].filter((address) => !entries.has(address));
+  // Of several, the first is set last, and named.
+  const first = new Map(
+    left.sort((a, b) => compareText(b, a)).map((address) => [draftOf({ address }), address]),
+  );
+  return leaveToNextPlan(all, {
+    drafts: new Set(first.keys()),
+    waits: () => false,
+    warn: (draftId, count) => {
+      const address = first.get(draftId) ?? "";
+      const names = Object.keys(keptValues.get(address) ?? {}).join(", ");
+      return {
+        code: "waits-for-entry",
+        message: `draft ${draftId}: ${count}, because no manifest has ${address} any more, whose file an unfinished run gave to another entry`,
+        hint: `Put that entry back, and apply. To give it up${names && `, with ${names}`}: draftsync state rm ${quoteArgument(address)}`,
+      };
+    },
+  });
+}
+
 interface Waiting {
   readonly drafts: ReadonlySet<number>;
   /** Which changes of their files wait. */
@@ -257,7 +287,12 @@ export function waitingDrafts({ diagnostics }: Pick<Plan, "diagnostics">): reado
   return diagnostics.filter(({ code }) => waitingCodes.has(code));
 }
 
-const waitingCodes: ReadonlySet<string> = new Set(["waits-for-doubt", "deletes-excluded", "waits-for-check"]);
+const waitingCodes: ReadonlySet<string> = new Set([
+  "waits-for-doubt",
+  "deletes-excluded",
+  "waits-for-check",
+  "waits-for-entry",
+]);
 
 /** Whether other changes of the draft may wait until this one is applied. */
 export function isWaitedFor(change: Change): boolean {

@@ -309,6 +309,7 @@ const narrowing: ReadonlySet<string> = new Set([
   "removed-duplicates-excluded",
   "new-ledger",
   "maybe-published",
+  "waits-for-entry",
 ]);
 
 /** Why there is nothing to do, in a sentence. */

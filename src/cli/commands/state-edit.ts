@@ -8,6 +8,7 @@ import {
   publicationAddress,
   quoteArgument,
 } from "../../model/address.ts";
+import { draftOf } from "../../model/change.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import {
   fileResourceOf,
@@ -38,7 +39,7 @@ export function defineEdits(state: Command, cli: Cli): void {
     .description(
       "Removes attachments and duplicates from the ledger, or a draft with all its files, so that draftsync no longer " +
         "manages them. Everything stays attached at the service. If a manifest still declares a file, the next apply " +
-        "finds it attached and adopts it. A file whose upload is removed is uploaded again when it is attached next. Publications " +
+        "finds it attached and adopts it. Of an entry that waits for a file, the values that no manifest manages are forgotten. A file whose upload is removed is uploaded again when it is attached next. Publications " +
         "stay recorded, so that none is repeated.",
     )
     .argument("<address...>", "addresses from `state list`, or drafts")
@@ -111,6 +112,8 @@ function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
   if (operation !== undefined) throw refusal(`${address} is in doubt`, settleFirst(operation));
   const attachment = attachments.find((each) => each.address === address);
   if (attachment !== undefined) return [{ type: "detached", target: attachment }];
+  if (parsed?.type === "attachment" && recorded.keptValues.has(address))
+    return [{ type: "values_forgotten", draftId: parsed.draftId, address }];
   if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
     return [{ type: "duplicate_forgotten", name: parsed.name }];
   }
@@ -131,7 +134,7 @@ function draftRemoval(
   draft: Extract<Address, { type: "draft" }>,
   recorded: Recorded,
 ): readonly LedgerEffect[] {
-  const { attachments, protectedDrafts } = recorded;
+  const { attachments, keptValues, protectedDrafts } = recorded;
   const { draftId } = draft;
   const open = [...doubtsByAddress(recorded).values()]
     .flat()
@@ -140,9 +143,11 @@ function draftRemoval(
     throw refusal(`${open.address} is in doubt`, settleFirst(open));
   }
   const files = attachments.filter((attachment) => attachment.draftId === draftId);
+  const waiting = [...keptValues.keys()].filter((address) => draftOf({ address }) === draftId);
   if (files.length === 0) throw unknown(formatAddress(draft));
   return [
     ...files.map((target): LedgerEffect => ({ type: "detached", target })),
+    ...waiting.map((address): LedgerEffect => ({ type: "values_forgotten", draftId, address })),
     ...(protectedDrafts.has(draftId) ? [{ type: "protection", draftId, protect: false } as const] : []),
   ];
 }

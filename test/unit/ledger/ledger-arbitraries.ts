@@ -39,6 +39,9 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   fc
     .tuple(attachment, small)
     .map(([each, replaces]): LedgerEffect => ({ type: "attached", attachment: each, replaces })),
+  fc
+    .tuple(attachment, attachment)
+    .map(([each, { attributes: others }]): LedgerEffect => ({ type: "attached", attachment: each, others })),
   {
     weight: 2,
     arbitrary: attachment.map((each): LedgerEffect => ({ type: "rerecorded", attachment: each })),
@@ -77,6 +80,7 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
         ...each,
       }),
     ),
+  attachment.map(({ draftId, address }): LedgerEffect => ({ type: "values_forgotten", draftId, address })),
   fc.constantFrom("x", "y").map((name): LedgerEffect => ({ type: "duplicate_forgotten", name })),
   fc
     .record({ productId: small, provenance })

@@ -58,10 +58,12 @@ test.each(databases)(
 
 /** Effects that do not depend on other effects. */
 function standsAlone(each: LedgerEffect): boolean {
-  if (each.type === "attached") return each.replaces === undefined && /\/\d+$/.test(each.attachment.address);
+  if (each.type === "attached")
+    return !each.replaces && !each.others && /\/\d+$/.test(each.attachment.address);
   if (each.type === "duplicated") return each.from.by !== "draft";
   return (
     each.type !== "rerecorded" &&
+    each.type !== "values_forgotten" &&
     each.type !== "readdressed" &&
     each.type !== "upload_ended" &&
     each.type !== "upload_found" &&

@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import { beforeEach, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const list = (...sources: string[]) =>
+  `draft: 1\nproduct_files: [${sources.map((each) => `{ source: ../${each} }`).join(", ")}]\n`;
+const managed = "draft: 1\nproduct_files: [{ source: ../a, renderer: ra }, { source: ../b, renderer: rb }]\n";
+
+const { sandbox, proxy, folder, confirmLedger, run, apply } = useWorkspace({ files: {} });
+
+const published = () => sandbox.state().products.length;
+const live = () =>
+  Object.fromEntries(
+    sandbox.state().attachments.map(({ fileId, attributes }) => [fileId, attributes.renderer]),
+  );
+const waiting = "drafts/1/product_files/source:b";
+
+/** Of the entries a and b, which exchange their files 1 and 2, only a has the other's by now. */
+beforeEach(async () => {
+  const contents = ["first", "second"];
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  proxy.choose = ({ method, path, body }) => {
+    if (method !== "POST" || path !== "/api/uploads") return undefined;
+    const { upload_key } = JSON.parse(body).data.attributes;
+    const file_id = 1 + contents.findIndex((each) => upload_key.includes(sha256(each)));
+    const data = {
+      id: `u-${upload_key}`,
+      type: "upload",
+      attributes: { upload_key, status: "success", file_id },
+    };
+    const headers = { "content-type": "application/vnd.api+json" };
+    return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
+  };
+  await folder.write({ "manifests/a.yaml": managed, a: "first", b: "second" });
+  await apply();
+  await confirmLedger();
+  await folder.write({ "manifests/a.yaml": list("a", "b"), a: "second", b: "first" });
+  await apply();
+  await folder.write({ a: "first", b: "second" });
+  expect((await apply("--max-calls", "1")).code).toBe(7);
+  expect(live()).toEqual({ 1: "ra", 2: "ra" });
+});
+
+test.each([
+  ["is renamed", list("a", "c")],
+  ["is named by its id", "draft: 1\nproduct_files: [{ source: ../a }, { file_id: 2 }]\n"],
+  ["is removed", list("a")],
+  ["is in a list that is left out", "draft: 1\n"],
+])(
+  "a draft waits while the entry that lost its file %s, and is published once it is back",
+  async (_how, text) => {
+    await folder.write({ "manifests/a.yaml": `${text}publish: true\n`, c: "second" });
+    const { code, stdout } = await apply();
+    expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-entry]") });
+    expect(stdout).toContain(`draftsync state rm ${waiting}`);
+    expect(published()).toBe(0);
+    await folder.write({ "manifests/a.yaml": `${list("a", "b")}publish: true\n` });
+    expect((await apply()).code).toBe(0);
+    expect(live()).toEqual({ 1: "ra", 2: "rb" });
+    expect(published()).toBe(1);
+  },
+);
+
+test.each([waiting, "drafts/1"])(
+  "state rm %s forgets the values of an entry that waits for its file",
+  async (address) => {
+    await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+    expect((await run("state", "rm", address, "--auto-approve")).code).toBe(0);
+    expect((await apply()).code).toBe(0);
+    expect(published()).toBe(1);
+    await folder.write({ "manifests/a.yaml": list("a", "b") });
+    expect((await run("plan")).stdout).not.toContain("rb");
+  },
+);
