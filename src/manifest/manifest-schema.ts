@@ -31,15 +31,22 @@ function ruled(rule: TextRule, base = z.string()) {
 
 /** Control characters (Unicode Cc), line separators and characters that turn the reading direction. */
 const unfit = "\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ufeff";
+/** What else is printed as its code (sanitize-text.ts): a name with it could not be copied from a plan into a command. */
+const unprinted = "\\u061c\\u200b\\u200e\\u200f\\u2060-\\u2065\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
 const oneLineRule = {
-  pattern: new RegExp(`^[^${unfit}]*$`),
+  pattern: new RegExp(`^[^${unfit}]*$`, "u"),
   code: "unfit-name",
   says: "must be one line without tabs, control characters or characters that turn the reading direction",
   hint: "Write it in quotes on one line, and type it again if it was pasted.",
 };
+const nameRule = {
+  ...oneLineRule,
+  pattern: new RegExp(`^[^${unfit}${unprinted}]*$`, "u"),
+  says: "must be one line without tabs, control characters, invisible characters or characters that turn the reading direction",
+};
 
 function name(description: string) {
-  return ruled({ ...oneLineRule, description }, z.string().min(1));
+  return ruled({ ...nameRule, description }, z.string().min(1));
 }
 
 function attribute(description: string) {
@@ -62,7 +69,7 @@ function localPath(description: string) {
       hint: "Write it like files/dragon.blend: no backslash, no leading / or ~, no drive letter and no URL.",
     },
     name(""),
-  ).meta({ pattern: `^${notRelative}[^\\\\${unfit}]*$` });
+  ).meta({ pattern: `^${notRelative}[^\\\\${unfit}${unprinted}]*$` });
 }
 
 // z.optional is faster here than z.exactOptional, which runs the schema on absent keys, too. Both accept the same, since

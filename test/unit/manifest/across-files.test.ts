@@ -63,8 +63,8 @@ const failures: readonly (readonly [
   ],
   [
     "a name that differs in blanks and characters without width",
-    { "a.yaml": 'duplicates:\n  - { name: x, product: 7 }\n  - { name: "x\u200b ", product: 8 }\n' },
-    ['a.yaml:3:13 duplicate-name «"x\u200b "»'],
+    { "a.yaml": 'duplicates:\n  - { name: x, product: 7 }\n  - { name: "x\u200d ", product: 8 }\n' },
+    ['a.yaml:3:13 duplicate-name «"x\u200d "»'],
     "a.yaml:2:13",
   ],
   [

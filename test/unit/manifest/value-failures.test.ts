@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sanitizeLine } from "../../../src/report/sanitize-text.ts";
 import { brief, briefs, read } from "./support.ts";
 
 const ids: readonly (readonly [name: string, written: string, code: string])[] = [
@@ -134,6 +135,18 @@ const documents: readonly (readonly [name: string, text: string, expected: reado
 
 test.each(documents)("rejects a document with %s", (_name, text, expected) => {
   expect(briefs(read(text))).toEqual(expected);
+});
+
+test("rejects a name with a character that is printed as its code, since it could not be copied into a command", () => {
+  const all = Array.from({ length: 0x11_00_00 }, (_none, code) => String.fromCodePoint(code));
+  const printed = all.filter((char) => sanitizeLine(char) !== char && !/\p{Surrogate}/u.test(char));
+  const entries = printed.map((char, at) => {
+    const code = (char.codePointAt(0) ?? 0).toString(16).padStart(8, "0");
+    return `  - { name: "a\\U${code}", product: ${at + 1} }\n`;
+  });
+  const found = read(`duplicates:\n${entries.join("")}`);
+  const refused = new Set(found.map(({ place }) => place?.line));
+  expect(printed.filter((_char, at) => !refused.has(at + 2))).toEqual([]);
 });
 
 test("reports all mistakes of all documents at once, in the order of the text", () => {
