@@ -5,7 +5,7 @@ import { intentSchema, type RecordedAttachment, targetOf } from "../model/record
 import { type FileTarget, fileResource, omitAttributes, pickAttributes } from "../model/resource.ts";
 import { attributesSetBy } from "../model/unsettled.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
-import { keepOwnValues, keepValues, releaseValues } from "./kept-values.ts";
+import { keepValues, releaseValues } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord, selectAttachment } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
@@ -158,15 +158,7 @@ async function forgetDoubtful(queries: LedgerQueries, operationId: string): Prom
     .execute();
 }
 
-async function attach(
-  queries: LedgerQueries,
-  { attachment, replaces, others }: EffectOf<"attached">,
-): Promise<void> {
-  if (others !== undefined) {
-    const takeover = { target: attachment, taker: attachment.address, sent: others };
-    await keepValues(queries, takeover);
-    await keepOwnValues(queries, takeover);
-  }
+async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
   await vacate(queries, attachment, replaces);
   await putRecord(queries, tables.attachments, normalize(attachment));
   await releaseSet(queries, attachment);

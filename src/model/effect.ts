@@ -1,7 +1,6 @@
 import { z } from "zod";
 import {
   attachmentSchema,
-  attributesSchema,
   duplicateSchema,
   provenanceSchema,
   publicationSchema,
@@ -27,8 +26,6 @@ export const effectSchema = z.discriminatedUnion("type", [
     attachment: attachmentSchema,
     /** The file this one takes the place of: its record, if still at this address, moves to its numeric one until it is detached. */
     replaces: integer.exactOptional(),
-    /** What the file may have of another entry, which stays: the values of both entries are kept. */
-    others: attributesSchema.exactOptional(),
   }),
   // Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance.
   effect("rerecorded", { attachment: attachmentSchema }),

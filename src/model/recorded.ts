@@ -102,8 +102,7 @@ const text = z.string();
 const integer = z.int();
 const optionalText = text.exactOptional();
 const optionalInteger = integer.exactOptional();
-/** The attributes of a file, each optional. */
-export const attributesSchema = z.strictObject(attributeShape);
+const attributesSchema = z.strictObject(attributeShape);
 
 // The rows of the ledger have known columns, so z.object, which is faster, reads them; an import adds `.strict()`.
 

@@ -5,7 +5,6 @@ import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { isAttachRefusal, productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { fileResource, mergeAttributes } from "../model/resource.ts";
-import { attributesSentBy } from "../model/unsettled.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */
@@ -16,6 +15,8 @@ export interface AdoptInput {
   readonly observations: readonly Observation[];
   readonly desired: Desired;
   readonly recorded: Recorded;
+  /** The file of an entry, as far as it is known before anything is uploaded. */
+  readonly fileIdOf: (attachment: DesiredAttachment) => number | undefined;
 }
 
 /**
@@ -24,11 +25,23 @@ export interface AdoptInput {
  * ledger did not attach is evidence that its draft was in use before, and may be published already, unless the ledger has the
  * revision that the manifest asks for. Pure.
  */
-export function adoptionEffects({ observations, desired, recorded }: AdoptInput): readonly LedgerEffect[] {
+export function adoptionEffects({
+  observations,
+  desired,
+  recorded,
+  fileIdOf,
+}: AdoptInput): readonly LedgerEffect[] {
   const attachments = attachmentsByAddress(desired);
   const files = indexFiles(recorded);
   const digests = new Map(recorded.uploads.map(({ fileId, sha256 }) => [fileId, sha256]));
-  const known = { files, digests, stays: (address: string) => attachments.has(address) };
+  const fileAt = new Map(recorded.attachments.map(({ address, fileId }) => [address, fileId]));
+  const isTaken = ({ address, target }: ObservedFile, former: string) => {
+    const attachment = attachments.get(address);
+    const hasOther =
+      fileAt.has(address) && attachment !== undefined && fileIdOf(attachment) === target.fileId;
+    return former !== address && (attachments.has(former) || hasOther);
+  };
+  const known = { files, digests, isTaken };
   const effectsOf = (observation: Observation): readonly LedgerEffect[] => {
     if (observation.read.type !== "present") return [];
     switch (observation.type) {
@@ -44,7 +57,7 @@ export function adoptionEffects({ observations, desired, recorded }: AdoptInput)
   return [...effects, ...maybePublished(effects, { desired, recorded, files })];
 }
 
-interface PublicationInput extends Omit<AdoptInput, "observations"> {
+interface PublicationInput extends Pick<AdoptInput, "desired" | "recorded"> {
   readonly files: FileIndex;
 }
 
@@ -71,19 +84,22 @@ function maybePublished(
   return [...found.values()];
 }
 
+type ObservedFile = Extract<Observation, { type: "attachment" }>;
+
 interface Known {
   readonly files: FileIndex;
   /** Of what was uploaded, by file id. */
   readonly digests: ReadonlyMap<number | undefined, string | undefined>;
-  /** Whether a manifest has the entry of an address. */
-  readonly stays: (address: string) => boolean;
+  /** Whether the file was another entry's until now, and that one stays, or the new one has a file. */
+  readonly isTaken: (observation: ObservedFile, former: string) => boolean;
 }
 
 function adoptFile(
-  { address, target, at, read }: Extract<Observation, { type: "attachment" }>,
+  observation: ObservedFile,
   attachment: DesiredAttachment | undefined,
-  { files: { records, doubts }, digests, stays }: Known,
+  { files: { records, doubts }, digests, isTaken }: Known,
 ): LedgerEffect[] {
+  const { address, target, at, read } = observation;
   const returned = read.type === "present" ? read.value : {};
   const resource = fileResource(target);
   const known = records.get(resource);
@@ -96,18 +112,17 @@ function adoptFile(
   const [sent = {}] = attaching
     .filter(({ intent, status }) => !isAttachRefusal(intent.refusedWith ?? status))
     .map(({ intent }) => unmanagedOf(intent.attributes ?? {}, attachment));
-  const holder = attaching[0]?.address ?? known?.address;
+  const holder = attaching[0]?.address ?? known?.address ?? address;
   const former = holder === resource ? known?.formerAddress : holder;
-  const isTaken = former !== undefined && former !== address && address !== resource && stays(former);
-  const others = { ...known?.attributes, ...attributesSentBy(doubts.get(resource) ?? []) };
+  // The next plan gives the file to the entry, with the values of that; until then it has those of the other one.
+  const isOthers = former !== undefined && isTaken(observation, former);
   return [
     {
       type: "attached",
-      ...(isTaken ? { others } : {}),
       attachment: {
         ...target,
         // By the path of its file: it is what its attachment was sent for, or is recorded as.
-        address: address === resource ? (attaching[0]?.address ?? known?.address ?? address) : address,
+        address: address === resource || isOthers ? holder : address,
         attributes: mergeAttributes(target.kind, { ...sent, ...known?.attributes }, returned),
         ...(sha256 === undefined ? {} : { sha256 }),
         // The rest of a replacement.

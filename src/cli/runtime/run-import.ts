@@ -95,7 +95,7 @@ async function importLocked(
   }
   await waitForLostCalls(workspace, targets, recorded);
   const { observations, calls, stopped } = await fetchAll(workspace, targets);
-  const effects = adoptionEffects({ observations, desired, recorded });
+  const effects = adoptionEffects({ ...environment, observations });
   const drafts = manifest === undefined ? [] : importedDrafts({ effects, recorded, declared }, manifest);
   const written = drafts.flatMap(({ attachments }) =>
     attachments.map(({ address }) => formatAddress(address)),

@@ -142,7 +142,7 @@ async function importAll(own: World, hasValues: boolean): Promise<void> {
   );
   const id = randomUUID();
   await own.ledger.startRun({ id, command: "import", planId: "", startedAt: Date.now() });
-  await own.ledger.record(adoptionEffects({ observations, desired, recorded }), id);
+  await own.ledger.record(adoptionEffects({ observations, desired, recorded, fileIdOf }), id);
   await own.ledger.finishRun(id, { totals: null, status: "done" });
 }
 

@@ -39,9 +39,6 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   fc
     .tuple(attachment, small)
     .map(([each, replaces]): LedgerEffect => ({ type: "attached", attachment: each, replaces })),
-  fc
-    .tuple(attachment, attachment)
-    .map(([each, { attributes: others }]): LedgerEffect => ({ type: "attached", attachment: each, others })),
   {
     weight: 2,
     arbitrary: attachment.map((each): LedgerEffect => ({ type: "rerecorded", attachment: each })),

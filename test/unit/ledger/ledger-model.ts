@@ -8,7 +8,7 @@ import type {
   RecordedPublication,
   RecordedUpload,
 } from "../../../src/model/recorded.ts";
-import { type Attributes, clearedAttributes } from "../../../src/model/resource.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
 
 interface Records {
   readonly titles: Map<number, string>;
@@ -82,7 +82,6 @@ const keyOf = ({ draftId, kind, fileId }: FileKey) => `drafts/${draftId}/${kind}
 function apply(records: Records, effect: LedgerEffect): boolean {
   switch (effect.type) {
     case "attached":
-      keepBoth(records, effect);
       place(records, effect.attachment, { replaces: effect.replaces });
       releaseSet(records, effect.attachment);
       return true;
@@ -184,20 +183,6 @@ function readdress(records: Records, effect: Readdressed): boolean {
   place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) }, { replaces });
   records.keptValues.delete(address);
   return true;
-}
-
-type Attached = Extract<LedgerEffect, { type: "attached" }>;
-
-/** The values of the entry that has the file, and of the one that gets it. */
-function keepBoth({ attachments, keptValues }: Records, { attachment, others }: Attached): void {
-  if (others === undefined) return;
-  const keep = (address: string, values: Attributes | undefined) =>
-    keptValues.set(address, { ...clearedAttributes(others), ...(keptValues.get(address) ?? values) });
-  const known = attachments.get(keyOf(attachment));
-  const { address } = attachment;
-  if (known !== undefined && known.address !== address && known.address !== keyOf(known))
-    keep(known.address, known.attributes);
-  keep(address, [...attachments.values()].find((each) => each.address === address)?.attributes);
 }
 
 /** A file that a call has given to an entry has the values that were kept for it. */

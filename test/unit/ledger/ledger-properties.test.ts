@@ -58,8 +58,7 @@ test.each(databases)(
 
 /** Effects that do not depend on other effects. */
 function standsAlone(each: LedgerEffect): boolean {
-  if (each.type === "attached")
-    return !each.replaces && !each.others && /\/\d+$/.test(each.attachment.address);
+  if (each.type === "attached") return each.replaces === undefined && /\/\d+$/.test(each.attachment.address);
   if (each.type === "duplicated") return each.from.by !== "draft";
   return (
     each.type !== "rerecorded" &&

@@ -19,7 +19,7 @@ test.each([
   ["was sent with one that was refused", { ...attach, status: 409 }, {}],
 ])("of a silent answer, a value in no manifest that %s is recorded accordingly", (_name, doubt, known) => {
   const recorded = recordedWith({ inDoubt: [doubt] });
-  const effects = adoptionEffects({ observations: [silent], desired, recorded });
+  const effects = adoptionEffects({ observations: [silent], desired, recorded, fileIdOf: () => undefined });
   expect(effects[0]).toMatchObject({ type: "attached" });
   expect(effects[0]).toHaveProperty("attachment.attributes", known);
 });
