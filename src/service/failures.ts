@@ -187,8 +187,10 @@ export function describeFailure(facts: FailureFacts): CallFailure {
 
 /** One thing to run: after a doubt that only a person settles, removing the cause can wait. */
 function hintOf(facts: FailureFacts): string {
-  const { doubt } = facts;
+  const { code, doubt } = facts;
   const hint = causeHintOf(facts);
+  if (code === "accepted" && doubt === "update")
+    return `${doubtHints.update} If it stays so: \`draftsync explain accepted\`.`;
   if (doubt === undefined) return hint ?? runAgain;
   if (doubt === "non_idempotent" || hint === undefined) return doubtHints[doubt];
   return `${hint} ${doubtHints[doubt]}`;
