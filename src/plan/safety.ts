@@ -240,8 +240,8 @@ export function excludeIncomplete(
       const names = Object.keys(keptValues.get(address) ?? {}).join(", ");
       return {
         code: "waits-for-entry",
-        message: `draft ${draftId}: ${count}, because no manifest has ${address} any more, whose file an unfinished run gave to another entry`,
-        hint: `Put that entry back, and apply. To give it up${names && `, with ${names}`}: draftsync state rm ${quoteArgument(address)}`,
+        message: `draft ${draftId}: ${count} until ${address} has a file again: an unfinished run gave its file to another entry, and no manifest has this one any more`,
+        hint: `Put the entry back, and apply. Or give it up${names && ` with its values (${names})`}: draftsync state rm ${quoteArgument(address)}`,
       };
     },
   });

@@ -82,6 +82,7 @@ export function listEntries(recorded: Recorded): readonly StateEntry[] {
     ...protectedDrafts(recorded),
     ...maybePublished(recorded),
     ...attachments(recorded),
+    ...waitingEntries(recorded),
     ...publications(recorded),
     ...duplicates(recorded),
     ...uploads(recorded),
@@ -125,6 +126,21 @@ function attachments(recorded: Recorded): StateEntry[] {
     ...confirmed(provenance),
     details: { file_id: fileId, ...attributes, sha256 },
   }));
+}
+
+/** Those that another entry's call has taken the file of, and that have no other one yet. */
+function waitingEntries({ attachments: files, keptValues }: Recorded): StateEntry[] {
+  const held = new Set(files.map(({ address }) => address));
+  return [...keptValues]
+    .filter(([address]) => !held.has(address))
+    .map(([address, values]) => ({
+      address,
+      type: "attachment",
+      is: "waits for a file",
+      confirmed_by: "manifest",
+      at: "",
+      details: { ...values },
+    }));
 }
 
 function publications(recorded: Recorded): StateEntry[] {

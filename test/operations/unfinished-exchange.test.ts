@@ -65,6 +65,7 @@ test.each([waiting, "drafts/1"])(
   "state rm %s forgets the values of an entry that waits for its file",
   async (address) => {
     await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+    expect((await run("state", "list")).stdout).toMatch(`${waiting}  waits for a file`);
     expect((await run("state", "rm", address, "--auto-approve")).code).toBe(0);
     expect((await apply()).code).toBe(0);
     expect(published()).toBe(1);

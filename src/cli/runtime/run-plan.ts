@@ -211,7 +211,8 @@ export function reportWaiting(
   { terminal }: Cli,
   { exit, plan, whole }: { readonly exit: ExitCode; readonly plan: Plan; readonly whole: Plan | undefined },
 ): void {
-  const waiting = waitingDrafts(plan);
+  // Another run does not help an entry that is in no manifest.
+  const waiting = waitingDrafts(plan).filter(({ code }) => code !== "waits-for-entry");
   const [first] = waiting;
   if (first === undefined || (exit !== exitCode.done && exit !== exitCode.deferred)) return;
   const drafts = `${plural(waiting.length, "draft")} ${waiting.length === 1 ? "has" : "have"}`;
