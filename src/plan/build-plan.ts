@@ -53,7 +53,7 @@ export function buildPlan(input: PlanInput): Plan {
   ]);
   // Before the targets are selected: a change that waits for another one waits for it also when only it is targeted.
   const settled = excludeUnsettled(excludeUnprotected(all), desired);
-  const complete = excludeIncomplete(settled, { desired, keptValues: known.keptValues });
+  const complete = excludeIncomplete(settled, { desired, recorded: known });
   const allowed = excludeUnread(complete, observed);
   const targets = input.targets ?? [];
   const chosen = selectTargets(addObservations(allowed, observed), targets, observed?.drift);

@@ -6,8 +6,9 @@ import { append } from "../model/lists.ts";
 import type { Observed } from "../model/observed.ts";
 import type { Plan, RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
+import type { Attributes } from "../model/resource.ts";
 import { applyDrift } from "./apply-drift.ts";
-import type { Differences } from "./differences.ts";
+import { type Differences, makeUnmanagedTest } from "./differences.ts";
 
 /** What a plan may do without being asked twice. */
 export interface SafetyLimits {
@@ -218,33 +219,52 @@ export function excludeUnread(all: Differences, { unreadable = [] }: Partial<Obs
 }
 
 /**
- * An entry that waits for a file, because another entry has taken its one, has its values only in the ledger. While no manifest
- * has the entry, its draft is not published.
+ * What an unfinished run left behind, and no change ends any more, would be published: a file that its entry has another one for, in a
+ * list that is left out by now; and an entry whose file another one has, and whose values only the ledger has, in no manifest.
  */
 export function excludeIncomplete(
   all: Differences,
-  { desired, keptValues }: Pick<Recorded, "keptValues"> & { readonly desired: Desired },
+  { desired, recorded }: { readonly desired: Desired; readonly recorded: Recorded },
 ): Differences {
-  if (keptValues.size === 0) return all;
-  const entries = attachmentsByAddress(desired);
-  const left = [...keptValues.keys()].filter((address) => !entries.has(address));
-  // Of several, the first is set last, and named.
-  const first = new Map(
-    left.sort((a, b) => compareText(b, a)).map((address) => [draftOf({ address }), address]),
-  );
+  const isUnmanaged = makeUnmanagedTest(desired);
+  const leftOver = recorded.attachments
+    .filter((each) => each.formerAddress !== undefined && each.replacedBy === undefined && isUnmanaged(each))
+    .sort((a, b) => compareText(a.address, b.address));
+  const entries = recorded.keptValues.size === 0 ? undefined : attachmentsByAddress(desired);
+  const waiting = [...recorded.keptValues]
+    .filter(([address]) => entries?.has(address) === false)
+    .sort(([a], [b]) => compareText(a, b));
+  const reasons = [
+    ...leftOver.map(({ address, formerAddress }) => ({
+      address,
+      until: `${address} is detached: ${formerAddress} has another file since an unfinished run, and its list is left out by now`,
+      hint: "Put the list back, and apply. Or leave the file attached:",
+    })),
+    ...waiting.map(([address, values]) => ({
+      address,
+      until: `${address} has a file again: an unfinished run gave its file to another entry, and no manifest has this one any more`,
+      hint: `Put the entry back, and apply. Or give it up with its values${describeNames(values)}:`,
+    })),
+  ];
+  // Of several, the last is named: to put an entry back ends what is left of its file, too.
+  const named = new Map(reasons.map((each) => [draftOf(each), each]));
   return leaveToNextPlan(all, {
-    drafts: new Set(first.keys()),
+    drafts: new Set(named.keys()),
     waits: () => false,
     warn: (draftId, count) => {
-      const address = first.get(draftId) ?? "";
-      const names = Object.keys(keptValues.get(address) ?? {}).join(", ");
+      const { address = "", until, hint } = named.get(draftId) ?? {};
       return {
         code: "waits-for-entry",
-        message: `draft ${draftId}: ${count} until ${address} has a file again: an unfinished run gave its file to another entry, and no manifest has this one any more`,
-        hint: `Put the entry back, and apply. Or give it up${names && ` with its values (${names})`}: draftsync state rm ${quoteArgument(address)}`,
+        message: `draft ${draftId}: ${count} until ${until}`,
+        hint: `${hint} draftsync state rm ${quoteArgument(address)}`,
       };
     },
   });
+}
+
+function describeNames(values: Attributes): string {
+  const names = Object.keys(values);
+  return names.length === 0 ? "" : ` (${names.join(", ")})`;
 }
 
 interface Waiting {

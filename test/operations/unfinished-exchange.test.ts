@@ -13,13 +13,15 @@ const live = () =>
   Object.fromEntries(
     sandbox.state().attachments.map(({ fileId, attributes }) => [fileId, attributes.renderer]),
   );
+let refuses = false;
 const waiting = "drafts/1/product_files/source:b";
 
 /** Of the entries a and b, which exchange their files 1 and 2, only a has the other's by now. */
 beforeEach(async () => {
-  const contents = ["first", "second"];
+  const contents = ["first", "second", "third"];
   const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
   proxy.choose = ({ method, path, body }) => {
+    if (refuses && method === "PATCH") return { type: "answer", status: 422 };
     if (method !== "POST" || path !== "/api/uploads") return undefined;
     const { upload_key } = JSON.parse(body).data.attributes;
     const file_id = 1 + contents.findIndex((each) => upload_key.includes(sha256(each)));
@@ -61,15 +63,33 @@ test.each([
   },
 );
 
-test.each([waiting, "drafts/1"])(
-  "state rm %s forgets the values of an entry that waits for its file",
-  async (address) => {
+test.each([[[waiting, "drafts/1/product_files/2"]], [["drafts/1"]]])(
+  "state rm %j gives up what an unfinished run left behind",
+  async (addresses) => {
     await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
     expect((await run("state", "list")).stdout).toMatch(`${waiting}  waits for a file`);
-    expect((await run("state", "rm", address, "--auto-approve")).code).toBe(0);
+    expect((await run("state", "rm", ...addresses, "--auto-approve")).code).toBe(0);
     expect((await apply()).code).toBe(0);
     expect(published()).toBe(1);
     await folder.write({ "manifests/a.yaml": list("a", "b") });
     expect((await run("plan")).stdout).not.toContain("rb");
   },
 );
+
+test("a draft waits while a file is attached that its entry has another one for, and its list is left out", async () => {
+  await apply();
+  await folder.write({ a: "second", b: "third" });
+  refuses = true;
+  expect((await apply()).code).toBe(3);
+  refuses = false;
+  expect(live()).toEqual({ 1: "ra", 2: "rb", 3: "rb" });
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  const { code, stdout } = await apply();
+  expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-entry]") });
+  expect(stdout).toContain("draftsync state rm drafts/1/product_files/2\n");
+  expect(published()).toBe(0);
+  await folder.write({ "manifests/a.yaml": `${list("a", "b")}publish: true\n` });
+  expect((await apply()).code).toBe(0);
+  expect(live()).toEqual({ 2: "ra", 3: "rb" });
+  expect(published()).toBe(1);
+});
