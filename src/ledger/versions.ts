@@ -47,8 +47,9 @@ async function changedAddress(queries: LedgerQueries, effect: LedgerEffect): Pro
       return `drafts/${effect.target.draftId}`;
     case "published":
     case "protection":
-    case "values_forgotten":
       return `drafts/${effect.draftId}`;
+    case "values_forgotten":
+      return wholeAddress(effect.address);
     case "duplicated":
     case "duplicate_forgotten":
       return `duplicates/${effect.name}`;

@@ -40,7 +40,7 @@ export const effectSchema = z.discriminatedUnion("type", [
   }),
   effect("detached", { target }),
   // An entry that waits for a file gives up its values.
-  effect("values_forgotten", { draftId: integer, address: text }),
+  effect("values_forgotten", { address: text }),
   // The bytes of a source are in storage. Until they are registered, the next run starts from there.
   effect("object_stored", storedObjectSchema.shape),
   // The service does not take the object: its bytes must be uploaded again.

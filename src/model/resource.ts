@@ -125,14 +125,6 @@ export function changedAttributes(kind: FileKind, known: Attributes, wanted: Att
   return attributeNames[kind].filter((name) => isOther(name, known, wanted));
 }
 
-/** Whether a response has every value that was sent; one that it leaves out is empty. */
-export function hasValues(answered: Attributes, sent: Attributes): boolean {
-  const values = new Map<string, unknown>(Object.entries(answered));
-  return Object.entries(sent).every(([name, value]) =>
-    isSameValue(value, values.get(name) ?? (typeof value === "string" ? "" : false)),
-  );
-}
-
 function isOther(name: AttributeName, known: Attributes, wanted: Attributes): boolean {
   return wanted[name] !== undefined && wanted[name] !== known[name];
 }

@@ -226,13 +226,17 @@ export function excludeIncomplete(
   all: Differences,
   { desired, recorded }: { readonly desired: Desired; readonly recorded: Recorded },
 ): Differences {
-  const isUnmanaged = makeUnmanagedTest(desired);
-  const leftOver = recorded.attachments
-    .filter((each) => each.formerAddress !== undefined && each.replacedBy === undefined && isUnmanaged(each))
+  const { attachments, keptValues } = recorded;
+  const former = attachments.filter(
+    (each) => each.formerAddress !== undefined && each.replacedBy === undefined,
+  );
+  if (former.length === 0 && keptValues.size === 0) return all;
+  const leftOver = former
+    .filter(makeUnmanagedTest(desired))
     .sort((a, b) => compareText(a.address, b.address));
-  const entries = recorded.keptValues.size === 0 ? undefined : attachmentsByAddress(desired);
-  const waiting = [...recorded.keptValues]
-    .filter(([address]) => entries?.has(address) === false)
+  const entries = attachmentsByAddress(desired);
+  const waiting = [...keptValues]
+    .filter(([address]) => !entries.has(address))
     .sort(([a], [b]) => compareText(a, b));
   const reasons = [
     ...leftOver.map(({ address, formerAddress }) => ({

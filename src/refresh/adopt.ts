@@ -34,11 +34,10 @@ export function adoptionEffects({
   const attachments = attachmentsByAddress(desired);
   const files = indexFiles(recorded);
   const digests = new Map(recorded.uploads.map(({ fileId, sha256 }) => [fileId, sha256]));
-  const fileAt = new Map(recorded.attachments.map(({ address, fileId }) => [address, fileId]));
+  const held = new Set(recorded.attachments.map(({ address }) => address));
   const isTaken = ({ address, target }: ObservedFile, former: string) => {
     const attachment = attachments.get(address);
-    const hasOther =
-      fileAt.has(address) && attachment !== undefined && fileIdOf(attachment) === target.fileId;
+    const hasOther = held.has(address) && attachment !== undefined && fileIdOf(attachment) === target.fileId;
     return former !== address && (attachments.has(former) || hasOther);
   };
   const known = { files, digests, isTaken };

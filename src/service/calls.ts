@@ -1,6 +1,6 @@
 import type { NewProductOptions, RegisterOptions, UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { hasValues, pickAttributes } from "../model/resource.ts";
+import { pickAttributes } from "../model/resource.ts";
 import type { Parsed, ProductDetails, UploadCredentials } from "./documents.ts";
 import {
   draftNamedBy,
@@ -71,12 +71,6 @@ export function makeCalls({ types, update_method: method, uploads_query: paramet
   return {
     update,
     getUpload,
-
-    /** An update that was accepted before: to be done, it takes a response with the values that were sent. */
-    updateAgain: (target: FileTarget, attributes: Attributes): Call<Attributes> => ({
-      ...update(target, attributes),
-      isProvenBy: (answered) => hasValues(answered, pickAttributes(target.kind, attributes)),
-    }),
 
     /** POST /api/drafts/:draft_id/{product,promotional}_files */
     attach(target: FileTarget, attributes: Attributes): Call<Attributes> {

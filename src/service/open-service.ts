@@ -10,7 +10,7 @@ import type {
   UploadStatus,
   WriteOptions,
 } from "../model/ports.ts";
-import { type Attributes, isSameValue } from "../model/resource.ts";
+import { type Attributes, clearedAttributes, isSameValue } from "../model/resource.ts";
 import { onAbort } from "../model/wait.ts";
 import { type Call, type Calls, makeCalls } from "./calls.ts";
 import type { ProductDetails, UploadCredentials } from "./documents.ts";
@@ -133,8 +133,11 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
     storage,
     attach: (target, attributes, write) => sendFile(calls.attach(target, attributes), attributes, write),
     update: (target, attributes, { wasAccepted, ...write }) => {
-      const update = wasAccepted === true ? calls.updateAgain : calls.update;
-      return sendFile(update(target, attributes), attributes, write);
+      // A value that the second 202 leaves out is empty.
+      const isProvenBy = (answered: Attributes) =>
+        wasAccepted === true &&
+        differingValues(attributes, { ...clearedAttributes(attributes), ...answered }).length === 0;
+      return sendFile({ ...calls.update(target, attributes), isProvenBy }, attributes, write);
     },
     detach: (target, write) => executor.execute(calls.detach(target), write),
     publish: (draftId, write) => check.send(calls.publish(draftId, write.claim), write),

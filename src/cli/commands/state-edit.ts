@@ -112,8 +112,7 @@ function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
   if (operation !== undefined) throw refusal(`${address} is in doubt`, settleFirst(operation));
   const attachment = attachments.find((each) => each.address === address);
   if (attachment !== undefined) return [{ type: "detached", target: attachment }];
-  if (parsed?.type === "attachment" && recorded.keptValues.has(address))
-    return [{ type: "values_forgotten", draftId: parsed.draftId, address }];
+  if (recorded.keptValues.has(address)) return [{ type: "values_forgotten", address }];
   if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
     return [{ type: "duplicate_forgotten", name: parsed.name }];
   }
@@ -147,7 +146,7 @@ function draftRemoval(
   if (files.length === 0) throw unknown(formatAddress(draft));
   return [
     ...files.map((target): LedgerEffect => ({ type: "detached", target })),
-    ...waiting.map((address): LedgerEffect => ({ type: "values_forgotten", draftId, address })),
+    ...waiting.map((address): LedgerEffect => ({ type: "values_forgotten", address })),
     ...(protectedDrafts.has(draftId) ? [{ type: "protection", draftId, protect: false } as const] : []),
   ];
 }

@@ -122,7 +122,7 @@ test("entries that exchange their files keep their values, wherever their runs a
     }),
     runs(10),
   );
-}, 600_000);
+}, 60_000);
 
 /** Adopts each file that an entry is known to have, as the service has it. */
 async function importAll(own: World, hasValues: boolean): Promise<void> {

@@ -77,7 +77,7 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
         ...each,
       }),
     ),
-  attachment.map(({ draftId, address }): LedgerEffect => ({ type: "values_forgotten", draftId, address })),
+  attachment.map(({ address }): LedgerEffect => ({ type: "values_forgotten", address })),
   fc.constantFrom("x", "y").map((name): LedgerEffect => ({ type: "duplicate_forgotten", name })),
   fc
     .record({ productId: small, provenance })
