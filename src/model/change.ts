@@ -174,6 +174,11 @@ export function isDeletion(change: Change): boolean {
   return change.action === "delete" && change.completes_replace !== true;
 }
 
+/** Whether a change takes a file off a draft whose place no attached file has taken. */
+export function detaches(change: Change): boolean {
+  return isDeletion(change) || change.action === "replace";
+}
+
 /** Whether a change is a doubt that only a person can settle. */
 export function isBlocked(change: Change): boolean {
   return change.action === "in_doubt" && change.after === null;

@@ -15,10 +15,10 @@ import { countByList, mergeDifferences, removedDrafts, sortDiagnostics, summariz
 import { digestOf } from "./digest.ts";
 import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
+import { excludeIncomplete, excludeUnprotected, excludeUnread, excludeUnsettled } from "./exclude-waiting.ts";
 import { makeNameFinder, nameDrafts } from "./names.ts";
 import { isNewLedger, maybePublishedWarnings } from "./new-ledger.ts";
 import { basesOf } from "./plan-basis.ts";
-import { excludeIncomplete, excludeUnprotected, excludeUnread, excludeUnsettled } from "./safety.ts";
 import { selectDrift, selectTargets } from "./targets.ts";
 
 /** Everything a plan depends on. */

@@ -4,10 +4,12 @@ import type { Change, InDoubtChange } from "../model/change.ts";
 import { draftOf, isBlocked, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
+import { waitingDrafts } from "../model/waiting.ts";
 import { sortDiagnostics, stillRemoved, summarize } from "./differences.ts";
 import { digestOf } from "./digest.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
-import { describeForgotten, describeRemoved, isWaitedFor, waitingDrafts } from "./safety.ts";
+import { isWaitedFor } from "./exclude-waiting.ts";
+import { describeForgotten, describeRemoved } from "./safety.ts";
 
 /** The actions a policy can allow, in the order of the report. */
 export const policyActions = [
@@ -99,8 +101,7 @@ export function excludeRemoved(plan: Plan): NarrowedPlan {
  */
 export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const due = new Set(changes.filter(isWaitedFor).map((change) => `drafts/${draftOf(change)}`));
-  const isEndless = ({ code, address = "" }: Diagnostic) => !standing.has(code) && !due.has(address);
-  const endless = new Set(waitingDrafts(plan).filter(isEndless));
+  const endless = new Set(waitingDrafts(plan, ["change"]).filter(({ address = "" }) => !due.has(address)));
   const kept = plan.diagnostics.filter((diagnostic) => !endless.has(diagnostic));
   const remaining = new Set(changes);
   const left = plan.changes.flatMap((change): readonly Change[] =>
@@ -113,9 +114,6 @@ export function narrowPlan(plan: Plan, changes: readonly Change[], further: read
   const { format_version, ...others } = rest;
   return { format_version, plan_id: digestOf(rest), ...others };
 }
-
-/** Codes of what waits for no change of the plan. */
-const standing: ReadonlySet<string> = new Set(["waits-for-check", "waits-for-entry"]);
 
 /** The doubt that a change would have settled: left out, it is for a person to settle. */
 function leftInDoubt({ doubt, confirmed: _, ...change }: Change): readonly InDoubtChange[] {

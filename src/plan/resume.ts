@@ -26,11 +26,11 @@ import { changedAttributes, fileResource } from "../model/resource.ts";
 import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sortDiagnostics } from "./differences.ts";
 import { doubtsOfCopy, draftsInDoubt, inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
+import { excludeUnsettled } from "./exclude-waiting.ts";
 import { namesOfPlan } from "./names.ts";
 import { makeFreshTest } from "./plan-basis.ts";
 import { withChanges } from "./policy.ts";
 import { makeKnownUploads } from "./recorded-index.ts";
-import { excludeUnsettled } from "./safety.ts";
 
 /** What the ledger's history knows of earlier runs of a plan. */
 export interface PlanHistory {

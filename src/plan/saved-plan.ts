@@ -6,12 +6,12 @@ import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import { noLineage, type Recorded } from "../model/recorded.ts";
 import { sanitizeJson } from "../model/sanitize-json.ts";
+import { waitingDrafts } from "../model/waiting.ts";
 import { digestOf } from "./digest.ts";
 import { PlanError } from "./ownership.ts";
 import { changedDeclarations } from "./plan-basis.ts";
 import { planSchema } from "./plan-schema.ts";
 import { type PlanHistory, type Resumption, resumePlan } from "./resume.ts";
-import { waitingDrafts } from "./safety.ts";
 
 /** The bytes of a saved plan: indented JSON with a final newline. */
 export function formatPlanFile(plan: Plan): string {

@@ -4,8 +4,9 @@ import { draftOf, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
 import { isInScope, parseScope } from "../model/scope.ts";
+import { waitingDrafts } from "../model/waiting.ts";
 import type { Differences } from "./differences.ts";
-import { isWaitedFor, waitingDrafts } from "./safety.ts";
+import { isWaitedFor } from "./exclude-waiting.ts";
 
 /**
  * Narrows a plan to addresses, or to everything below them (`drafts/48213` takes the whole draft). A target that

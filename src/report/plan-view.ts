@@ -5,6 +5,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
 import type { Plan, Summary } from "../model/plan.ts";
 import { makesProduct } from "../model/recorded.ts";
+import { waitingDrafts } from "../model/waiting.ts";
 import { type ChangeView, type ValueView, viewChange } from "./change-view.ts";
 import { type DriftView, type RefreshView, viewDrift, viewRefresh } from "./drift-view.ts";
 import { formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
@@ -309,14 +310,15 @@ const narrowing: ReadonlySet<string> = new Set([
   "removed-duplicates-excluded",
   "new-ledger",
   "maybe-published",
-  "waits-for-entry",
 ]);
 
 /** Why there is nothing to do, in a sentence. */
-export function whyNoChanges({ diagnostics }: PlanView): string {
-  const codes = new Set(diagnostics.map(({ code }) => code));
-  if (codes.has("waits-for-check")) return "Remaining changes wait until files can be read.";
-  if ([...narrowing].some((code) => codes.has(code))) return "Remaining changes need manual approval.";
+export function whyNoChanges(plan: PlanView): string {
+  const codes = new Set(plan.diagnostics.map(({ code }) => code));
+  if (waitingDrafts(plan, ["check"]).length > 0) return "Remaining changes wait until files can be read.";
+  const isNarrowed =
+    waitingDrafts(plan, ["person"]).length > 0 || [...narrowing].some((code) => codes.has(code));
+  if (isNarrowed) return "Remaining changes need manual approval.";
   if (codes.has("product-gone")) return "All but what is gone at the service is up to date.";
   return codes.has("not-readable") ? "What could be read is up to date." : "Everything is up to date.";
 }

@@ -1,7 +1,8 @@
 import { readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { untilText } from "../../model/time.ts";
-import { checkSafety, waitingDrafts } from "../../plan/safety.ts";
+import { waitingDrafts } from "../../model/waiting.ts";
+import { checkSafety } from "../../plan/safety.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from "../cli.ts";
 import { findRoot } from "../config.ts";

@@ -7,8 +7,9 @@ import { type Plan, readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
+import { waitingDrafts } from "../../model/waiting.ts";
 import { excludeIrreversible, isNewLedger, maybePublishedWarnings } from "../../plan/new-ledger.ts";
-import { checkSafety, waitingDrafts } from "../../plan/safety.ts";
+import { checkSafety } from "../../plan/safety.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { Cli } from "../cli.ts";
@@ -211,8 +212,7 @@ export function reportWaiting(
   { terminal }: Cli,
   { exit, plan, whole }: { readonly exit: ExitCode; readonly plan: Plan; readonly whole: Plan | undefined },
 ): void {
-  // Another run does not help an entry that is in no manifest.
-  const waiting = waitingDrafts(plan).filter(({ code }) => code !== "waits-for-entry");
+  const waiting = waitingDrafts(plan, ["change", "check"]);
   const [first] = waiting;
   if (first === undefined || (exit !== exitCode.done && exit !== exitCode.deferred)) return;
   const drafts = `${plural(waiting.length, "draft")} ${waiting.length === 1 ? "has" : "have"}`;
