@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
+import { answerRegistration } from "../support/registrations.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
 const list = (...entries: string[]) => `draft: 1\nproduct_files: [${entries.join(", ")}]\n`;
@@ -14,18 +15,14 @@ const attachedFiles = () =>
 
 /** The file that the service has for an upload key. */
 let fileOf: (uploadKey: string) => number;
-let uploads = 0;
+let lastKey = "";
 
 beforeEach(() => {
-  proxy.choose = ({ method, path, body }) => {
-    if (method !== "POST" || path !== "/api/uploads") return undefined;
-    const { upload_key } = JSON.parse(body).data.attributes;
-    uploads += 1;
-    const attributes = { upload_key, status: "success", file_id: fileOf(upload_key) };
-    const data = { id: `u-${uploads}`, type: "upload", attributes };
-    const headers = { "content-type": "application/vnd.api+json" };
-    return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
-  };
+  proxy.choose = (request) =>
+    answerRegistration(request, (uploadKey) => {
+      lastKey = uploadKey;
+      return fileOf(uploadKey);
+    });
 });
 
 /** Attaches file 11, the upload of the source's first content. */
@@ -79,7 +76,7 @@ test("a continued plan keeps the old file of a replacement for the entry that ta
 test("a continued plan keeps the old file of a changed source that another entry names", async () => {
   await attachFirst(list(source));
   fileOf = () => 12;
-  const manifest = `${list(source, `{ upload_id: u-${uploads}, renderer: rx }`)}publish: true\n`;
+  const manifest = `${list(source, `{ upload_id: u-${lastKey}, renderer: rx }`)}publish: true\n`;
   await folder.write({ "manifests/a.yaml": manifest, "x.glb": "second" });
   await run("plan", "--out", "plan.json");
   // The first run adopts the old file and uploads the new one.

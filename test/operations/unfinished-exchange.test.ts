@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
+import { answerRegistration, fileOfContent } from "../support/registrations.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
 const list = (...sources: string[]) =>
@@ -18,21 +18,11 @@ const waiting = "drafts/1/product_files/source:b";
 
 /** Of the entries a and b, which exchange their files 1 and 2, only a has the other's by now. */
 beforeEach(async () => {
-  const contents = ["first", "second", "third"];
-  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-  proxy.choose = ({ method, path, body }) => {
-    if (refuses && method === "PATCH") return { type: "answer", status: 422 };
-    if (method !== "POST" || path !== "/api/uploads") return undefined;
-    const { upload_key } = JSON.parse(body).data.attributes;
-    const file_id = 1 + contents.findIndex((each) => upload_key.includes(sha256(each)));
-    const data = {
-      id: `u-${upload_key}`,
-      type: "upload",
-      attributes: { upload_key, status: "success", file_id },
-    };
-    const headers = { "content-type": "application/vnd.api+json" };
-    return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
-  };
+  const fileOf = fileOfContent(["first", "second", "third"], 1);
+  proxy.choose = (request) =>
+    refuses && request.method === "PATCH"
+      ? { type: "answer", status: 422 }
+      : answerRegistration(request, fileOf);
   await folder.write({ "manifests/a.yaml": managed, a: "first", b: "second" });
   await apply();
   await confirmLedger();

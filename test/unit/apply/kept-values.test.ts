@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatAddress } from "../../../src/model/address.ts";
@@ -6,12 +6,14 @@ import type { Observation } from "../../../src/model/observed.ts";
 import { pickAttributes } from "../../../src/model/resource.ts";
 import { makeFileIdFinder } from "../../../src/plan/recorded-index.ts";
 import { adoptionEffects } from "../../../src/refresh/adopt.ts";
+import { answerRegistration, fileOfContent } from "../../support/registrations.ts";
 import { runs } from "../../support/runs.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
 const entries = ["a", "b", "c"];
 const contents = ["p", "q", "r", "s"] as const;
 const longer = [...entries, "d"];
+const fileOf = fileOfContent(contents, 10);
 /** The others never had a renderer: they get none of a different entry. */
 const rendererOf = (entry: string) => (entry === "a" || entry === "b" ? entry : "");
 const addressOf = (entry: string) => `drafts/1/product_files/source:${entry}.glb`;
@@ -40,26 +42,14 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 /** A service that has one file for one content, and loses calls about the draft's files. */
 function answer({ proxy }: World, lost: Step["lost"]): void {
   let calls = 0;
-  proxy.choose = ({ method, path, body }) => {
-    if (method === "POST" && path === "/api/uploads") {
-      const { upload_key } = JSON.parse(body).data.attributes;
-      const attributes = { upload_key, status: "success", file_id: fileOf(upload_key) };
-      const data = { id: `u-${upload_key}`, type: "upload", attributes };
-      const headers = { "content-type": "application/vnd.api+json" };
-      return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
-    }
-    if (lost === undefined || method !== lost.method || !path.includes("/product_files")) return undefined;
+  proxy.choose = (request) => {
+    const { method, path } = request;
+    if (lost === undefined || method !== lost.method || !path.includes("/product_files"))
+      return answerRegistration(request, fileOf);
     calls += 1;
     return calls > lost.at && calls <= lost.at + lost.count ? { type: lost.type } : undefined;
   };
 }
-
-/** A key names the digest of its object. */
-function fileOf(uploadKey: string): number {
-  return 10 + contents.findIndex((content) => uploadKey.includes(sha256(content)));
-}
-
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 function manifest(names: readonly string[], isManaged: boolean): string {
   const list = names.map((entry) =>

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { answerRegistration } from "../../support/registrations.ts";
 import type { World } from "../../support/world.ts";
 import { startWorld } from "../../support/world.ts";
 
@@ -74,24 +75,7 @@ describe("upload that turns out to be the file of a different entry", () => {
   const key = "drafts/2/product_files/upload_key:in/a";
 
   beforeEach(() => {
-    const headers = { "content-type": "application/vnd.api+json" };
-    const answered = (upload_key: string) =>
-      JSON.stringify({
-        data: {
-          id: `u-${upload_key}`,
-          type: "upload",
-          attributes: { upload_key, status: "success", file_id: 10 },
-        },
-      });
-    world.proxy.choose = ({ method, path, body }) =>
-      method === "POST" && path === "/api/uploads"
-        ? {
-            type: "answer",
-            status: 201,
-            headers,
-            body: answered(JSON.parse(body).data.attributes.upload_key),
-          }
-        : undefined;
+    world.proxy.choose = (request) => answerRegistration(request, () => 10);
   });
 
   /** The draft is published only when one of the entries is removed; otherwise the attributes of one would be lost. */
@@ -142,18 +126,9 @@ describe("the upload of a new entry that returns a recorded file", () => {
   const entry = (key: string, renderer: string) =>
     `draft: 2\nproduct_files: [{ upload_key: in/${key}, renderer: ${renderer} }]\n`;
 
-  let uploads = 0;
   /** Answers the registrations of uploads with these files. */
   function answerUploads(fileOf: (uploadKey: string) => number): void {
-    world.proxy.choose = ({ method, path, body }) => {
-      if (method !== "POST" || path !== "/api/uploads") return undefined;
-      const { upload_key } = JSON.parse(body).data.attributes;
-      const attributes = { upload_key, status: "success", file_id: fileOf(upload_key) };
-      uploads += 1;
-      const data = { id: `upload-${uploads}`, type: "upload", attributes };
-      const headers = { "content-type": "application/vnd.api+json" };
-      return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
-    };
+    world.proxy.choose = (request) => answerRegistration(request, fileOf);
   }
 
   beforeEach(async () => {
