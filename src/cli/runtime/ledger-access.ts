@@ -43,7 +43,10 @@ export function readScopes(text: string, { titles }: Pick<Recorded, "titles">): 
 /** A commander option parser for a product's id. */
 export function parseProductId(text: string): number {
   const id = parseId(text);
-  if (id === undefined) throw new InvalidArgumentError("A product id is a plain number, such as 771200.");
+  if (id === undefined)
+    throw new InvalidArgumentError(
+      `A product id is a plain number, such as 771200, of at most ${Number.MAX_SAFE_INTEGER}.`,
+    );
   return id;
 }
 
