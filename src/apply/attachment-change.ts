@@ -28,7 +28,9 @@ import {
   intentOf,
   recordOf,
   replacesOf,
+  type Takeover,
   takesOverOf,
+  updateIntent,
 } from "./attachment-records.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { OperationBudget } from "./run-budget.ts";
@@ -97,7 +99,7 @@ interface Doubt {
   readonly change: InDoubtChange;
   readonly after: AttachmentState;
   /** What is recorded of the file and not in doubt. */
-  readonly known: Attributes;
+  readonly known: RecordedAttachment | undefined;
   /** The recorded file of a replacement, which is detached afterwards. */
   readonly replaces: number | undefined;
   readonly signal: AbortSignal;
@@ -119,11 +121,15 @@ export async function settleDoubt(
     target,
     attributes,
     managed,
-    intent: { ...attachIntent(target, { attributes, after, replaces }), ...takesOverOf(change.takes_over) },
+    intent: {
+      ...attachIntent(target, { attributes, after, replaces }),
+      ...(known === undefined || known.address === change.address ? {} : { formerAddress: known.address }),
+      ...takesOverOf(change.takes_over),
+    },
     kind: kind === "update" || kind === "detach" ? kind : "attach",
     effect: (by, answered) => {
       // An update sets only what it names; the rest may differ from what was sent. A new attachment has no earlier values.
-      const others = by === "patch" ? { ...known, ...answered } : { ...answered, ...attributes };
+      const others = by === "patch" ? { ...known?.attributes, ...answered } : { ...answered, ...attributes };
       return attachedEffect(context, { change, target, by, attributes: { ...others, ...managed } }, replaces);
     },
     first: {
@@ -167,7 +173,7 @@ export async function updateFile(
   return sendUpdate(context, {
     address: change.address,
     target,
-    takesOver: change.takes_over,
+    takeover: { formerAddress: change.before.address, takesOver: change.takes_over, replaces },
     sent,
     all,
     effect: (answered, set) => {
@@ -196,10 +202,11 @@ export async function takeOverFile(
   const isOthers = hadFile || attachment.takesOver || attachment.formerAddress !== undefined;
   const others = isOthers ? clearedAttributes({ ...attachment.attributes, ...attachment.sent }) : {};
   const all = pickAttributes(target.kind, { ...others, ...change.after });
+  const { address: formerAddress, takesOver } = attachment;
   return sendUpdate(context, {
     address: change.address,
     target,
-    takesOver: attachment.takesOver,
+    takeover: { formerAddress, takesOver, replaces },
     sent: all,
     all,
     effect: (answered, set) => {
@@ -213,8 +220,7 @@ export async function takeOverFile(
 interface UpdateRequest {
   readonly address: string;
   readonly target: FileTarget;
-  /** The entry that has the file stays, and gets another one. */
-  readonly takesOver: boolean | undefined;
+  readonly takeover: Takeover;
   readonly sent: Attributes;
   /** Sent when the first call was only accepted, when the response to it does not match, or when it names other values of them. */
   readonly all: Attributes;
@@ -226,7 +232,7 @@ interface UpdateRequest {
 /** A file that is gone at the service leaves the ledger, too. */
 async function sendUpdate(
   context: ApplyContext,
-  { address, target, takesOver, sent, all, effect, signal }: UpdateRequest,
+  { address, target, takeover, sent, all, effect, signal }: UpdateRequest,
 ): Promise<ChangeEnd> {
   const budget = context.budget?.operation();
   const effects = (answer: CallResult<Attributes>, set: Attributes): readonly LedgerEffect[] => {
@@ -237,7 +243,7 @@ async function sendUpdate(
     runFileOperation(context, {
       address,
       kind: "update",
-      intent: { ...intentOf(target, attributes), ...takesOverOf(takesOver) },
+      intent: updateIntent(target, attributes, takeover),
       signal,
       budget,
       call: (options) => context.service.update(target, attributes, { ...options, wasAccepted }),

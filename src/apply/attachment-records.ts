@@ -14,6 +14,27 @@ export function takesOverOf(takesOver: boolean | undefined): { readonly takesOve
   return takesOver === true ? { takesOver } : {};
 }
 
+/** The intent of an update; see {@link OperationIntent} for what it has when an entry gets a file with it. */
+export function updateIntent(
+  target: FileTarget,
+  attributes: Attributes,
+  { formerAddress, takesOver, replaces }: Takeover,
+): OperationIntent {
+  return {
+    ...intentOf(target, attributes),
+    ...(formerAddress === undefined ? {} : { formerAddress, ...replacesOf(replaces) }),
+    ...takesOverOf(takesOver),
+  };
+}
+
+/** What an entry with a file that was recorded at another address does to the others; all absent for its own file. */
+export interface Takeover {
+  readonly formerAddress?: string | undefined;
+  /** The entry that has the file stays, and gets another one. */
+  readonly takesOver?: boolean | undefined;
+  readonly replaces?: number | undefined;
+}
+
 /** The next run settles only what is still desired, and detaches `replaces` as the second half of a replacement. */
 export function attachIntent(
   target: FileTarget,

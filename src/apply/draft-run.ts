@@ -250,8 +250,8 @@ class DraftRun {
     return settleDoubt(this.#tools.context, {
       change,
       after,
-      known: attachment?.attributes ?? {},
-      replaces: isKept ? undefined : replaces,
+      known: attachment,
+      replaces: isKept ? undefined : (replaces ?? this.#former().get(change.address)),
       signal,
       budget,
     });

@@ -3,14 +3,17 @@ import type { Desired } from "../model/desired.ts";
 import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import {
+  fileResourceOf,
   makesProduct,
   type Provenance,
   productIdOf,
   publicationsInForce,
   type Recorded,
+  type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import type { FileTarget } from "../model/resource.ts";
+import { type FileTarget, fileResource, omitAttributes } from "../model/resource.ts";
+import { attributesSetBy, takeoverEffects } from "../model/unsettled.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -27,12 +30,13 @@ export class ResolutionError extends DraftsyncError {
 /**
  * The effects of an operator's resolution (provenance `operator`) of operations at one address, which also settle them. The
  * resolution is about the first one, and those of its kind. What any of them has set stays unknown: that a file is attached says
- * nothing of its values, which a call before or after may have set. `now` is in epoch milliseconds. Pure.
+ * nothing of its values, which a call before or after may have set. The last of several updates says which entry has the file.
+ * `now` is in epoch milliseconds. Pure.
  */
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
   resolution: Resolution,
-  now: number,
+  { attachments, now }: Pick<Recorded, "attachments"> & { readonly now: number },
 ): readonly LedgerEffect[] {
   if (resolution.type === "not_done") return operations.map(({ id }) => settled(id, "not_sent"));
   const kindDone = operations[0]?.kind;
@@ -47,7 +51,22 @@ export function resolutionOfAll(
         ...doneEffects(operation, resolution, provenance),
         settled(operation.id, "done"),
       ]),
+    ...(kindDone === "update" ? ownerEffects(operations, attachments) : []),
   ];
+}
+
+/** The latest operation is the first. */
+function ownerEffects(
+  operations: readonly RecordedOperation[],
+  attachments: readonly RecordedAttachment[],
+): readonly LedgerEffect[] {
+  const [latest] = operations;
+  const file = latest && fileResourceOf(latest);
+  const record = attachments.find((each) => fileResource(each) === file);
+  if (latest === undefined || record === undefined) return [];
+  const attributes = omitAttributes(record.attributes, attributesSetBy(operations));
+  const holder = attachments.find((each) => each.address === latest.address);
+  return takeoverEffects(latest, { ...record, attributes }, holder);
 }
 
 function settled(operationId: string, outcome: "done" | "not_sent"): LedgerEffect {
@@ -84,7 +103,7 @@ function doneEffects(
       return [{ type: "detached", target: fileOf(operation) }];
     case "update":
     case "upload":
-      // The next plan sends it again or uses its result; there is nothing to record.
+      // The next plan sends it again or uses its result; there is nothing to record of it alone.
       return [];
   }
 }

@@ -3,7 +3,7 @@ import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import { type Confirmation, isAttachRefusal, type OperationIntent } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { wait } from "../model/wait.ts";
-import { intentOf, takesOverOf } from "./attachment-records.ts";
+import { updateIntent } from "./attachment-records.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { lostBefore } from "./earlier-writes.ts";
 import { type JournalContext, type OperationEnd, type OperationRequest, runOperation } from "./operation.ts";
@@ -281,7 +281,7 @@ function confirm(
     address: doubt.address,
     budget,
     ...(first.outcome === "unknown"
-      ? { kind: "update", intent: { ...intentOf(target, managed), ...takesOverOf(intent.takesOver) } }
+      ? { kind: "update", intent: updateIntent(target, managed, intent) }
       : { kind: "attach", intent: adoption }),
     signal,
     call: async (options) => {

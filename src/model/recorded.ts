@@ -283,8 +283,10 @@ const knownIntent = z.object({
   name: optionalText,
   uploadKey: optionalText,
   sha256: optionalText,
-  /** Of an attachment: the recorded file that the new one takes the place of. */
+  /** The recorded file whose place this one takes. */
   replaces: optionalInteger,
+  /** Of an update that gives a recorded file to an entry: the address that the file has until then. */
+  formerAddress: optionalText,
   /** The recorded file is another entry's, which stays and gets another file: its values are kept for that. */
   takesOver: z.literal(true).exactOptional(),
   /** Of a call that adopts a file: the status with which its attachment was refused, so that another call attached it. */

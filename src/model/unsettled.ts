@@ -1,6 +1,7 @@
 import { parseAddress } from "./address.ts";
+import type { LedgerEffect } from "./effect.ts";
 import { append } from "./lists.ts";
-import type { Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
+import type { Confirmation, Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
 import { type Attributes, fileResource, omitAttributes } from "./resource.ts";
 
 /** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
@@ -35,6 +36,24 @@ export function withoutDoubtful(
 /** The attributes that operations have sent; of several values, the last. */
 export function attributesSentBy(operations: readonly Pick<RecordedOperation, "intent">[]): Attributes {
   return Object.assign({}, ...operations.map(({ intent }) => intent.attributes));
+}
+
+/**
+ * What the ledger takes of an update that turned out to have taken effect, and that gave the file of `record` to another entry:
+ * nothing, if the file or that entry has moved on since. `holder` is the record at the entry's address.
+ */
+export function takeoverEffects(
+  { address, startedAt, intent: { formerAddress, replaces } }: RecordedOperation,
+  record: RecordedAttachment,
+  holder: RecordedAttachment | undefined,
+): readonly LedgerEffect[] {
+  const { replacedBy, formerAddress: last, ...known } = record;
+  const isThere = replacedBy === undefined && (known.address === formerAddress || last === formerAddress);
+  const isLater = (by: Confirmation, at: number) => (by === "post" || by === "patch") && at > startedAt;
+  const hasAnother = holder !== undefined && isLater(holder.provenance.by, holder.provenance.at);
+  if (formerAddress === undefined || known.address === address || !isThere || hasAnother) return [];
+  const attachment = { ...known, address };
+  return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }];
 }
 
 /** The names of the attributes that operations set. */

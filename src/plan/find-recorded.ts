@@ -50,7 +50,7 @@ export function findRecorded(
   own: RecordedAttachment | undefined,
   search: Search,
 ): Found {
-  const { index, claimed, named, wanted } = search;
+  const { index, claimed, named } = search;
   if (own !== undefined && !isOtherContent(attachment, own, index) && !claimed.has(own))
     return { record: own };
   const elsewhere = findElsewhere(attachment, own, search);
@@ -58,10 +58,23 @@ export function findRecorded(
   // What was its own is put back.
   const isOthers = from !== address;
   if (own === undefined || !isOtherContent(attachment, own, index))
-    return { record: elsewhere, isOthers: isOthers && from !== undefined && wanted().has(from) };
+    return { record: elsewhere, isOthers: isOthers && from !== undefined && isStillHeld(from, search) };
   if (named().has(own)) return { record: elsewhere, isOthers };
   if (elsewhere === undefined) return { record: own };
   return { record: elsewhere, former: own, isOthers };
+}
+
+/** Whether the entry that had this address has another file by now, and keeps it, be it under another name. */
+function isStillHeld(address: string, { index, wanted }: Search): boolean {
+  const newer = index.at(address);
+  if (newer === undefined || wanted().has(address)) return true;
+  const { draftId, kind, fileId, sha256 } = newer;
+  return [...wanted().values()].some(
+    (each) =>
+      each.address.draftId === draftId &&
+      each.address.kind === kind &&
+      (fileIdOf(each, index) === fileId || (sha256 !== undefined && each.content?.sha256 === sha256)),
+  );
 }
 
 /** By its file id, when a manifest now names the file another way; else by its content, when a local file was renamed. */

@@ -23,7 +23,9 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
+import { takeoverEffects } from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
+import { hasTakenEffect, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
@@ -63,6 +65,7 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     desired: attachmentsByAddress(desired),
     recorded,
     uploadKeys: lazily(() => keysOfUploads(recorded)),
+    byAddress: lazily(() => new Map(recorded.attachments.map((record) => [record.address, record]))),
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
@@ -110,6 +113,7 @@ interface Index extends FileIndex {
   readonly recorded: Recorded;
   /** The keys of recorded uploads, by their ids. */
   readonly uploadKeys: () => ReadonlyMap<string, string>;
+  readonly byAddress: () => ReadonlyMap<string, RecordedAttachment>;
   readonly settleDelayMs: number;
 }
 
@@ -247,11 +251,11 @@ function driftOfDoubtful(
     return {
       confirmations: [
         { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) },
-        ...doubts.map((doubt) => settled(doubt, returned, isPresent)),
+        ...doubts.map((doubt) => settlement(doubt, read)),
       ],
     };
   }
-  const settlements = others.map((doubt) => settled(doubt, returned, isPresent));
+  const settlements = others.map((doubt) => settlement(doubt, read));
   if (record === undefined) return { confirmations: settlements };
   if (!isPresent) {
     // Removed outside draftsync, unless our own detach took effect.
@@ -259,34 +263,19 @@ function driftOfDoubtful(
       ? { confirmations: [{ type: "detached", target }, ...settlements] }
       : { drift: [gone(record, at)], confirmations: settlements };
   }
-  const attributes = mergeAttributes(target.kind, record.attributes, returned);
-  return {
-    confirmations: [
-      { type: "rerecorded", attachment: { ...record, attributes, provenance } },
-      ...settlements,
-    ],
+  const confirmed = {
+    ...record,
+    attributes: mergeAttributes(target.kind, record.attributes, returned),
+    provenance,
   };
-}
-
-/** Whether a response has every attribute that an operation set. */
-function returnsAll(returned: Attributes, { kind, intent }: RecordedOperation): boolean {
-  const names = new Set(Object.keys(returned));
-  return kind === "detach" || Object.keys(intent.attributes ?? {}).every((name) => names.has(name));
-}
-
-function settled(
-  { id, kind, intent }: RecordedOperation,
-  returned: Attributes,
-  isPresent: boolean,
-): LedgerEffect {
-  const wished = Object.entries(intent.attributes ?? {});
-  const seen = new Map(Object.entries(returned));
-  const tookEffect =
-    kind === "detach"
-      ? !isPresent
-      : isPresent &&
-        (kind === "attach" || wished.every(([name, value]) => isSameValue(value, seen.get(name))));
-  return { type: "settled", operationId: id, outcome: tookEffect ? "done" : "not_sent" };
+  const last = others
+    .filter((doubt) => hasTakenEffect(doubt, read))
+    .sort((a, b) => a.startedAt - b.startedAt)
+    .at(-1);
+  const taken =
+    last === undefined ? [] : takeoverEffects(last, confirmed, index.byAddress().get(last.address));
+  const effects = taken.length > 0 ? taken : [{ type: "rerecorded", attachment: confirmed } as const];
+  return { confirmations: [...effects, ...settlements] };
 }
 
 function driftOfProduct(observation: Extract<Observation, { type: "product" }>, { recorded }: Index): Part {

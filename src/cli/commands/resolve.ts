@@ -77,7 +77,10 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   if (resolution.type === "not_done" || targetOf(operation) !== undefined)
     await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
-  const effects = resolutionOfAll(operations, resolution, systemClock.now());
+  const effects = resolutionOfAll(operations, resolution, {
+    attachments: recorded.attachments,
+    now: systemClock.now(),
+  });
   let isUnproven = false;
   if (resolution.type === "product") {
     const copied = operation.kind === "duplicate" ? operation.intent.productId : undefined;

@@ -132,8 +132,9 @@ export const engine: Survivor = {
     withLedger(life.ledger, async (ledger) => {
       const resolution =
         productId === undefined ? ({ type: "not_done" } as const) : ({ type: "product", productId } as const);
-      const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
-      const effects = resolutionOfAll(operations, resolution, systemClock.now());
+      const { inDoubt, attachments } = await ledger.load();
+      const operations = inDoubt.filter((operation) => operation.address === address);
+      const effects = resolutionOfAll(operations, resolution, { attachments, now: systemClock.now() });
       await ledger.record(effects);
     }),
   pending: (life) =>

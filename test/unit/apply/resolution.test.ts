@@ -22,7 +22,7 @@ function operation(
 
 test("an attachment that took effect is recorded without values, which another call may have set", () => {
   const operations = [operation("attach", { renderer: "arnold" }), operation("update", { renderer: "vray" })];
-  expect(resolutionOfAll(operations, { type: "done" }, 5)).toMatchObject([
+  expect(resolutionOfAll(operations, { type: "done" }, { attachments: [], now: 5 })).toMatchObject([
     { type: "settled", operationId: "update", outcome: "not_sent" },
     { type: "attached", attachment: { fileId: 7, attributes: {}, provenance: { by: "operator", at: 5 } } },
     { type: "settled", operationId: "attach", outcome: "done" },
@@ -32,12 +32,22 @@ test("an attachment that took effect is recorded without values, which another c
 test("the file that an attachment took the place of is the rest of a replacement", () => {
   const { intent, ...attach } = operation("attach");
   expect(
-    resolutionOfAll([{ ...attach, intent: { ...intent, replaces: 6 } }], { type: "done" }, 5),
+    resolutionOfAll(
+      [{ ...attach, intent: { ...intent, replaces: 6 } }],
+      { type: "done" },
+      { attachments: [], now: 5 },
+    ),
   ).toMatchObject([{ type: "attached", replaces: 6 }, { type: "settled" }]);
 });
 
 test("a detach that took effect is recorded, and settles what was sent about the file", () => {
-  expect(resolutionOfAll([operation("detach"), operation("update")], { type: "done" }, 5)).toMatchObject([
+  expect(
+    resolutionOfAll(
+      [operation("detach"), operation("update")],
+      { type: "done" },
+      { attachments: [], now: 5 },
+    ),
+  ).toMatchObject([
     { type: "settled", operationId: "update", outcome: "not_sent" },
     { type: "detached" },
     { type: "settled", operationId: "detach", outcome: "done" },

@@ -90,7 +90,7 @@ describe("settling an attachment", () => {
     settleDoubt(runWith([]), {
       replaces: undefined,
       budget: undefined,
-      known: {},
+      known: undefined,
       change: {
         address: operation.address,
         action: "in_doubt",

@@ -190,6 +190,30 @@ test("a file that another one replaced has nothing of its former entry in the pl
   expect(changes).toMatchObject([{ action: "update", after: { renderer: "", is_native: false } }]);
 });
 
+test.each([
+  ["in this plan", source],
+  ["before", `${list}/source:sub/a.glb`],
+])(
+  "a file that another one replaced has nothing of its former entry either that was renamed %s",
+  (_when, at) => {
+    const marked = recordedFile(1, 10, {
+      sha256: "old",
+      formerAddress: source,
+      attributes: { renderer: "vray" },
+    });
+    const other = recordedFile(1, 11, { address: at, sha256: "new", attributes: { renderer: "vray" } });
+    const recorded = recordedWith({ attachments: [marked, other], uploads: [upload("b.glb", "old", 10)] });
+    const renamed = wantedSource(1, "sub/a.glb", "new");
+    const { changes } = planOf(desired(renamed, wantedSource(1, "b.glb", "old")), recorded);
+    const cleared = {
+      action: "update",
+      address: `${list}/source:b.glb`,
+      after: { file_id: 10, renderer: "" },
+    };
+    expect(changes[0]).toMatchObject(cleared);
+  },
+);
+
 test("a file that is named another way keeps its values although its replacement has begun", () => {
   const marked = recordedFile(1, 10, { ...replaced, attributes: { renderer: "vray" } });
   const other = recordedFile(1, 11, { address: source, sha256: "new" });
