@@ -4,16 +4,16 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import {
   fileResourceOf,
+  isAttachRefusal,
   makesProduct,
   type Provenance,
   productIdOf,
   publicationsInForce,
   type Recorded,
-  type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import { type FileTarget, fileResource, omitAttributes } from "../model/resource.ts";
-import { attributesSetBy, takeoverEffects } from "../model/unsettled.ts";
+import { type FileTarget, fileResource } from "../model/resource.ts";
+import { attributesSentBy, takeoverEffects } from "../model/unsettled.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -29,44 +29,47 @@ export class ResolutionError extends DraftsyncError {
 
 /**
  * The effects of an operator's resolution (provenance `operator`) of operations at one address, which also settle them. The
- * resolution is about the first one, and those of its kind. What any of them has set stays unknown: that a file is attached says
- * nothing of its values, which a call before or after may have set. The last of several updates says which entry has the file.
- * `now` is in epoch milliseconds. Pure.
+ * resolution is about the first one, the latest, and those of its kind. What a person says of values is not confirmed, since a call
+ * before may have set others: what a manifest has is sent again. `now` is in epoch milliseconds. Pure.
  */
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
   resolution: Resolution,
   { attachments, now }: Pick<Recorded, "attachments"> & { readonly now: number },
 ): readonly LedgerEffect[] {
-  if (resolution.type === "not_done") return operations.map(({ id }) => settled(id, "not_sent"));
-  const kindDone = operations[0]?.kind;
-  const others = operations.filter(({ kind }) => kind !== kindDone);
+  const kindDone = resolution.type === "not_done" ? undefined : operations[0]?.kind;
   const provenance: Provenance = { by: "operator", at: now };
   return [
-    // First: the record forgets what an update that is settled has set.
-    ...others.map(({ id }) => settled(id, "not_sent")),
-    ...operations
-      .filter(({ kind }) => kind === kindDone)
-      .flatMap((operation) => [
-        ...doneEffects(operation, resolution, provenance),
-        settled(operation.id, "done"),
-      ]),
-    ...(kindDone === "update" ? ownerEffects(operations, attachments) : []),
+    ...operations.flatMap((operation) => {
+      if (resolution.type === "not_done" || operation.kind !== kindDone)
+        return [settled(operation.id, "not_sent")];
+      return [...doneEffects(operation, resolution, provenance), settled(operation.id, "done")];
+    }),
+    ...(kindDone === undefined || kindDone === "update"
+      ? updateEffects(operations, { attachments, provenance, isDone: kindDone === "update" })
+      : []),
   ];
 }
 
-/** The latest operation is the first. */
-function ownerEffects(
+/** What updates in doubt leave of a recorded file: what they sent, or what was confirmed before; and which entry has it. */
+function updateEffects(
   operations: readonly RecordedOperation[],
-  attachments: readonly RecordedAttachment[],
+  {
+    attachments,
+    provenance,
+    isDone,
+  }: Pick<Recorded, "attachments"> & { readonly provenance: Provenance; readonly isDone: boolean },
 ): readonly LedgerEffect[] {
-  const [latest] = operations;
+  const updates = operations.filter(({ kind }) => kind === "update");
+  const [latest] = updates;
   const file = latest && fileResourceOf(latest);
   const record = attachments.find((each) => fileResource(each) === file);
   if (latest === undefined || record === undefined) return [];
-  const attributes = omitAttributes(record.attributes, attributesSetBy(operations));
+  const sent = isDone ? attributesSentBy(updates.toReversed()) : {};
+  const attachment = { ...record, attributes: { ...record.attributes, ...sent }, provenance };
   const holder = attachments.find((each) => each.address === latest.address);
-  return takeoverEffects(latest, { ...record, attributes }, holder);
+  const taken = isDone ? takeoverEffects(latest, attachment, holder) : [];
+  return taken.length > 0 ? taken : [{ type: "rerecorded", attachment }];
 }
 
 function settled(operationId: string, outcome: "done" | "not_sent"): LedgerEffect {
@@ -94,9 +97,11 @@ function doneEffects(
   }
   switch (kind) {
     case "attach": {
-      const { sha256, replaces } = operation.intent;
+      const { sha256, replaces, refusedWith = operation.status, attributes: sent = {} } = operation.intent;
       const digest = sha256 === undefined ? {} : { sha256 };
-      const attachment = { ...fileOf(operation), address, attributes: {}, ...digest, provenance };
+      // A file that was attached by another call has the values of that.
+      const attributes = isAttachRefusal(refusedWith) ? {} : sent;
+      const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
       return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }];
     }
     case "detach":

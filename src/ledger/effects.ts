@@ -1,13 +1,12 @@
 import { sql } from "kysely";
 import { parseAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import { intentSchema, type RecordedAttachment, targetOf } from "../model/recorded.ts";
-import { type FileTarget, fileResource, omitAttributes, pickAttributes } from "../model/resource.ts";
-import { attributesSetBy } from "../model/unsettled.ts";
+import type { RecordedAttachment } from "../model/recorded.ts";
+import { type FileTarget, fileResource, pickAttributes } from "../model/resource.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
 import { keepValues, releaseValues } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { addRecord, insertRecords, putRecord, selectAttachment } from "./records.ts";
+import { addRecord, insertRecords, putRecord } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
 import { raiseVersions } from "./versions.ts";
 
@@ -57,7 +56,7 @@ export async function applyEffects(
  * | upload_registered | the whole record is replaced; the stored object of its key is dropped | is recorded |
  * | upload_found | status and file id are replaced | is recorded |
  * | upload_ended | status and file id are replaced | nothing |
- * | settled | is in doubt no more; the record forgets what an update has set | ledger-conflict |
+ * | settled | is in doubt no more | ledger-conflict |
  *
  * A file that a call of ours gives to an entry, and a new address, release the values that are kept for that entry
  * (kept-values.ts).
@@ -121,7 +120,6 @@ export async function applyEffect(
       return;
     }
     case "settled":
-      await forgetDoubtful(queries, effect.operationId);
       return settleOperation(queries, { operationId: effect.operationId, outcome: effect.outcome, by }, at);
   }
 }
@@ -136,26 +134,6 @@ async function notePublication(
   const known = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
   if ((await known.where("product_id", "=", sourceProductId).executeTakeFirst()) !== undefined) return;
   await addRecord(queries, tables.maybe_published, { draftId, at });
-}
-
-/** What an update in doubt has set is not known, however it is settled: the next plan sends it again. */
-async function forgetDoubtful(queries: LedgerQueries, operationId: string): Promise<void> {
-  const operation = await queries
-    .selectFrom("operations")
-    .select("intent")
-    .where("id", "=", operationId)
-    .where("kind", "=", "update")
-    .executeTakeFirst();
-  if (operation === undefined) return;
-  const intent = intentSchema.parse(JSON.parse(operation.intent));
-  const target = targetOf({ intent });
-  if (target === undefined) return;
-  const record = await selectAttachment(queries, target).select("attributes").executeTakeFirst();
-  if (record === undefined) return;
-  const known = omitAttributes(JSON.parse(record.attributes), attributesSetBy([{ intent }]));
-  await updateAttachment(queries, target)
-    .set({ attributes: JSON.stringify(known) })
-    .execute();
 }
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {

@@ -21,13 +21,14 @@ export function repeatableDoubts({
 }
 
 /**
- * An unsettled update may have set the attributes it named; an unsettled detachment may have taken the file away,
- * after which nothing about it is known.
+ * The attributes that are known. An unsettled update may have set those it named; an unsettled detachment may have taken the file
+ * away, after which nothing about it is known. Nor is what a person said, until a call has set or read it.
  */
 export function withoutDoubtful(
-  { attributes }: RecordedAttachment,
+  { attributes, provenance }: RecordedAttachment,
   doubts: readonly RecordedOperation[] = [],
 ): Attributes {
+  if (provenance.by === "operator") return {};
   if (doubts.length === 0) return attributes;
   if (doubts.some(({ kind }) => kind === "detach")) return {};
   return omitAttributes(attributes, attributesSetBy(doubts));

@@ -266,7 +266,7 @@ function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"
 
 /**
  * What settles an update in doubt also puts back the last confirmed values that it may have changed and no entry manages any
- * more: what was sent was withdrawn.
+ * more: what was sent was withdrawn. So does the first call after a person's word about a file.
  */
 function withConfirmed(
   attachment: DesiredAttachment,
@@ -274,7 +274,7 @@ function withConfirmed(
   index: RecordedIndex,
 ): DesiredAttachment {
   // A file that a detach may have removed has nothing.
-  if (index.doubtOf(known)?.kind !== "update") return attachment;
+  if (index.doubtOf(known)?.kind !== "update" && known.provenance.by !== "operator") return attachment;
   const certain = new Set(Object.keys(index.knownAttributes(known)));
   const confirmed = omitAttributes(known.attributes, certain);
   return { ...attachment, attributes: { ...confirmed, ...attachment.attributes } };

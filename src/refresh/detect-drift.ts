@@ -23,7 +23,7 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { takeoverEffects } from "../model/unsettled.ts";
+import { takeoverEffects, withoutDoubtful } from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { hasTakenEffect, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
@@ -191,7 +191,8 @@ function compare(
 ): Part {
   const attachment = index.desired.get(record.address) ?? index.desired.get(fileResource(target));
   // Nothing manages a file that waits to be detached or to be taken by another entry, or for the doubt about that to be settled.
-  const { attributes: known, provenance } = record;
+  const { provenance } = record;
+  const known = withoutDoubtful(record);
   const declared = attachment?.attributes ?? (isLeftOver(record) ? {} : known);
   const managed = index.replaced.has(fileResource(target)) ? {} : declared;
   const differing = attributeNames[target.kind].filter((name) => {
@@ -199,7 +200,7 @@ function compare(
     const isKnown = managed[name] !== undefined && seen !== undefined && recorded !== undefined;
     return isKnown && !isSameValue(recorded, seen);
   });
-  const attributes = mergeAttributes(target.kind, known, returned);
+  const attributes = mergeAttributes(target.kind, record.attributes, returned);
   if (differing.length === 0) {
     const confirmed = { ...record, attributes, provenance: { by: "probe", at } as const };
     return { confirmations: [{ type: "rerecorded", attachment: confirmed }] };

@@ -20,13 +20,43 @@ function operation(
   };
 }
 
-test("an attachment that took effect is recorded without values, which another call may have set", () => {
+const known = {
+  draftId: 1,
+  kind: "product_files",
+  fileId: 7,
+  address: "drafts/1/product_files/7",
+  attributes: { renderer: "arnold", file_format: "fbx" },
+  provenance: { by: "post", at: 1 },
+} as const;
+
+test.each([
+  ["done", { renderer: "vray", file_format: "fbx" }],
+  ["not_done", { renderer: "arnold", file_format: "fbx" }],
+] as const)(
+  "an update that ended as %s leaves its file these values, by a person's word",
+  (type, attributes) => {
+    const operations = [operation("update", { renderer: "vray" })];
+    const effects = resolutionOfAll(operations, { type }, { attachments: [known], now: 5 });
+    expect(effects.at(-1)).toEqual({
+      type: "rerecorded",
+      attachment: { ...known, attributes, provenance: { by: "operator", at: 5 } },
+    });
+  },
+);
+
+test("an attachment that took effect is recorded with what was sent, and nothing of it is known", () => {
   const operations = [operation("attach", { renderer: "arnold" }), operation("update", { renderer: "vray" })];
   expect(resolutionOfAll(operations, { type: "done" }, { attachments: [], now: 5 })).toMatchObject([
-    { type: "settled", operationId: "update", outcome: "not_sent" },
-    { type: "attached", attachment: { fileId: 7, attributes: {}, provenance: { by: "operator", at: 5 } } },
+    { type: "attached", attachment: { attributes: { renderer: "arnold" }, provenance: { by: "operator" } } },
     { type: "settled", operationId: "attach", outcome: "done" },
+    { type: "settled", operationId: "update", outcome: "not_sent" },
   ]);
+});
+
+test("a refused attachment that took effect is recorded without values, which another call has set", () => {
+  const refused = { ...operation("attach", { renderer: "arnold" }), status: 409 };
+  const effects = resolutionOfAll([refused], { type: "done" }, { attachments: [], now: 5 });
+  expect(effects).toMatchObject([{ type: "attached", attachment: { attributes: {} } }, { type: "settled" }]);
 });
 
 test("the file that an attachment took the place of is the rest of a replacement", () => {
@@ -48,8 +78,8 @@ test("a detach that took effect is recorded, and settles what was sent about the
       { attachments: [], now: 5 },
     ),
   ).toMatchObject([
-    { type: "settled", operationId: "update", outcome: "not_sent" },
     { type: "detached" },
     { type: "settled", operationId: "detach", outcome: "done" },
+    { type: "settled", operationId: "update", outcome: "not_sent" },
   ]);
 });

@@ -40,6 +40,31 @@ const updateInDoubt = doubt({
   intent: { fileId: 10, attributes: { renderer: "x" } },
 });
 
+test.each([
+  [
+    "are sent again where the manifest has them",
+    wantedSource(1, "a.glb", "same", { renderer: "x" }),
+    ["update", { renderer: "x", file_format: "fbx" }],
+  ],
+  ["stay as they are where it has none", wantedSource(1, "a.glb", "same"), []],
+  [
+    "go with a new content",
+    wantedSource(1, "a.glb", "new"),
+    ["replace", { renderer: "x", file_format: "fbx" }],
+  ],
+] as const)("values that a person told %s", (_how, entry, [action, after]) => {
+  const record = recordedFile(1, 10, {
+    address: source,
+    sha256: "same",
+    attributes: { renderer: "x", file_format: "fbx" },
+    provenance: { by: "operator", at: 0 },
+  });
+  const desired = desiredWith({ drafts: [draftWith(1, { attachments: [entry] })] });
+  const { changes } = planOf(desired, recordedWith({ attachments: [record] }));
+  expect(changes).toMatchObject(action === undefined ? [] : [{ action, after }]);
+  expect(changes).toHaveLength(action === undefined ? 0 : 1);
+});
+
 describe("attachments", () => {
   const cases: [name: string, desired: DesiredAttachment[], recorded: Recorded, changes: string[]][] = [
     [
