@@ -4,7 +4,6 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import {
   fileResourceOf,
-  isAttachRefusal,
   makesProduct,
   type Provenance,
   productIdOf,
@@ -13,7 +12,7 @@ import {
   type RecordedOperation,
 } from "../model/recorded.ts";
 import { type FileTarget, fileResource } from "../model/resource.ts";
-import { attributesSentBy, takeoverEffects } from "../model/unsettled.ts";
+import { attributesSentBy, isAttachRefusal, takeoverEffects } from "../model/unsettled.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =

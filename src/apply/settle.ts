@@ -1,7 +1,8 @@
 import { type CallFailure, causeOf } from "../model/outcome.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
-import { type Confirmation, isAttachRefusal, type OperationIntent } from "../model/recorded.ts";
+import type { Confirmation, OperationIntent } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
+import { isAttachRefusal } from "../model/unsettled.ts";
 import { wait } from "../model/wait.ts";
 import { updateIntent } from "./attachment-records.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";

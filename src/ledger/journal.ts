@@ -1,9 +1,10 @@
 import { sql } from "kysely";
 import type { LockHolder } from "../model/lock.ts";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord, RunResult } from "../model/ports.ts";
-import { intentSchema, isAttachRefusal, targetOf } from "../model/recorded.ts";
+import { intentSchema, targetOf } from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
+import { isAttachRefusal } from "../model/unsettled.ts";
 import { inDoubt } from "./history.ts";
 import { keepValues } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";

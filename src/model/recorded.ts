@@ -342,11 +342,3 @@ export function fileResourceOf(operation: Pick<RecordedOperation, "intent">): st
   const target = targetOf(operation);
   return target && fileResource(target);
 }
-
-/** With these statuses a service says, or a proxy may say, that an attachment attached nothing. */
-const attachRefusals: ReadonlySet<number> = new Set([409, 422, 425, 429]);
-
-/** Whether a call to attach a file that ended with this status attached nothing itself. */
-export function isAttachRefusal(status: number | undefined): boolean {
-  return status !== undefined && attachRefusals.has(status);
-}

@@ -77,3 +77,11 @@ export function leftToSettle(
   );
   return Math.max(0, ...left);
 }
+
+/** With these statuses a service says, or a proxy may say, that an attachment attached nothing. */
+const attachRefusals: ReadonlySet<number> = new Set([409, 422, 425, 429]);
+
+/** Whether a call to attach a file that ended with this status attached nothing itself. */
+export function isAttachRefusal(status: number | undefined): boolean {
+  return status !== undefined && attachRefusals.has(status);
+}

@@ -3,8 +3,9 @@ import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import { attachmentsByAddress, unmanagedOf } from "../model/desired.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import { isAttachRefusal, productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
+import { productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { fileResource, mergeAttributes } from "../model/resource.ts";
+import { isAttachRefusal } from "../model/unsettled.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */

@@ -316,9 +316,8 @@ const narrowing: ReadonlySet<string> = new Set([
 export function whyNoChanges(plan: PlanView): string {
   const codes = new Set(plan.diagnostics.map(({ code }) => code));
   if (waitingDrafts(plan, ["check"]).length > 0) return "Remaining changes wait until files can be read.";
-  const isNarrowed =
-    waitingDrafts(plan, ["person"]).length > 0 || [...narrowing].some((code) => codes.has(code));
-  if (isNarrowed) return "Remaining changes need manual approval.";
+  if (waitingDrafts(plan, ["person"]).length > 0) return "Remaining changes wait for what the warning names.";
+  if ([...narrowing].some((code) => codes.has(code))) return "Remaining changes need manual approval.";
   if (codes.has("product-gone")) return "All but what is gone at the service is up to date.";
   return codes.has("not-readable") ? "What could be read is up to date." : "Everything is up to date.";
 }

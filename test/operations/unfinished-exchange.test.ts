@@ -60,6 +60,15 @@ test.each([
   },
 );
 
+test("a run of a saved plan and a reconcile say what the draft waits for", async () => {
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  await run("plan", "--out", "plan.json");
+  const rm = `draftsync state rm ${waiting}`;
+  expect(await apply("plan.json")).toMatchObject({ code: 7, stderr: expect.stringContaining(rm) });
+  expect(await run("reconcile")).toMatchObject({ code: 5, stdout: expect.stringContaining(rm) });
+  expect(published()).toBe(0);
+});
+
 test.each([[[waiting, "drafts/1/product_files/2"]], [["drafts/1"]]])(
   "state rm %j gives up what an unfinished run left behind",
   async (addresses) => {

@@ -1,7 +1,9 @@
 import { isBlocked } from "../../model/change.ts";
+import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
+import { waitingDrafts } from "../../model/waiting.ts";
 import { isNewLedger } from "../../plan/new-ledger.ts";
 import type { LocationFinder } from "../../report/failures.ts";
 import { plural } from "../../report/quantities.ts";
@@ -97,7 +99,8 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
   // A problem that prevents every call, such as a missing key, is reported before the plan.
   if (!reviewed.changes.every(isBlocked)) await workspace.connect(() => {});
   const isAsked = terminal.interactive && !flags.autoApprove;
-  await present(workspace, prepared, { isSummary: file !== undefined && !isAsked, flags });
+  const isSummary = file !== undefined && !isAsked;
+  await present(workspace, prepared, { isSummary, flags });
   // A saved plan contains the deletes, and the question names them.
   const removeDrafts = file !== undefined || isAsked || flags.removeDrafts === true;
   const refusals = safetyRefusals(config, prepared, { ...flags, removeDrafts });
@@ -135,7 +138,8 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
     });
     if (result !== undefined) reportTooFewCalls(cli, result, flags);
     reportWaiting(cli, { exit, plan, whole: file === undefined ? undefined : prepared.whole });
-    if (warnings.length > 0) printDiagnostics(terminal, "", warnings);
+    const further = [...unshownWarnings(plan, isSummary), ...warnings];
+    if (further.length > 0) printDiagnostics(terminal, "", further);
     cli.end(warnings.length > 0 && exit === exitCode.done ? exitCode.refused : exit);
   } catch (error) {
     // The ledger failed during the run: what was done before is recorded, so something was changed.
@@ -144,6 +148,11 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
   } finally {
     progress.stop();
   }
+}
+
+/** The totals of a saved plan do not have its warnings, and no further run helps without a person. */
+function unshownWarnings(plan: Plan, isSummary: boolean): readonly Diagnostic[] {
+  return isSummary ? waitingDrafts(plan, ["person"]) : [];
 }
 
 /** Shows what is going to be applied: the changes before a question, the totals of a saved plan without one. */

@@ -7,6 +7,7 @@ import type { RefreshMode } from "../../model/observed.ts";
 import { type Plan, readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { ReconcileResult, ReconcileStatus } from "../../model/reconcile-result.ts";
+import { waitingDrafts } from "../../model/waiting.ts";
 import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
 import { excludeByPolicy, excludeRemoved } from "../../plan/policy.ts";
 import { formatDiagnostics } from "../../report/diagnostic-text.ts";
@@ -152,11 +153,9 @@ async function reconcileLocked(run: Run): Promise<RunEnd> {
     tally.runId = await note(ledger, plan.plan_id, "refused");
     return { status: "refused", exitCode: exitCode.refused, excluded, ...tally.details() };
   }
-  const end = await applyLocked(run, { ...planned, plan }, excluded);
+  const end = await applyLocked(run, { ...planned, plan }, { excluded, waits });
   await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
-  return waits !== undefined && end.exitCode === exitCode.done
-    ? { ...end, status: waits, exitCode: exitCode.refused }
-    : end;
+  return end;
 }
 
 /** Changes that a run leaves out, by what would have to be allowed: an action of the policy, or `removed_drafts`. */
@@ -165,8 +164,8 @@ type Exclusions = Readonly<Record<string, number>>;
 interface Narrowed {
   readonly plan: Plan;
   readonly excluded: Exclusions;
-  /** The status of a run that left out publishes or duplicates because they may exist already; absent when it did not. */
-  readonly waits?: "new_ledger" | "refused";
+  /** The status of a run that left out publishes or duplicates until a person has acted; absent when it did not. */
+  readonly waits?: "new_ledger" | "refused" | undefined;
 }
 
 /** No person is asked here: what needs one is excluded, then what the policy does not allow. */
@@ -175,6 +174,7 @@ function narrow({ plan: whole, recorded }: PlannedState, { safety, reconcile, se
   const allowed = excludeByPolicy(consented.plan, reconcile.allow);
   const isNew = isNewLedger(recorded, service.origin);
   const known = excludeIrreversible(allowed.plan, recorded, { isNew });
+  const isHeld = known.warnings.length + waitingDrafts(known.plan, ["person"]).length > 0;
   const removed = Object.values(consented.excluded).reduce((sum, count) => sum + count, 0);
   return {
     plan: known.plan,
@@ -183,7 +183,7 @@ function narrow({ plan: whole, recorded }: PlannedState, { safety, reconcile, se
       ...known.excluded,
       ...(removed > 0 ? { removed_drafts: removed } : {}),
     },
-    ...(known.warnings.length === 0 ? {} : { waits: isNew ? "new_ledger" : "refused" }),
+    waits: isHeld ? (isNew && known.warnings.length > 0 ? "new_ledger" : "refused") : undefined,
   };
 }
 
@@ -234,7 +234,11 @@ function counting({ tally, request: { metrics } }: Run, emit: EventSink): EventS
   };
 }
 
-async function applyLocked(run: Run, { plan, desired }: PlannedState, excluded: Exclusions): Promise<RunEnd> {
+async function applyLocked(
+  run: Run,
+  { plan, desired }: PlannedState,
+  { excluded, waits }: Pick<Narrowed, "excluded" | "waits">,
+): Promise<RunEnd> {
   const { workspace, request, tally } = run;
   const { cli } = workspace;
   const { json, news } = request;
@@ -255,8 +259,11 @@ async function applyLocked(run: Run, { plan, desired }: PlannedState, excluded: 
     const ownCode = exitCodeOfRun(result, plan);
     const isBlind = ownCode === exitCode.done && readTooLittle(plan, totals);
     if (isBlind) printDiagnostics(cli.terminal, undefined, [tooLittleRead]);
-    const code = isBlind ? exitCode.error : ownCode;
-    const ends = statusOf(code, excluded);
+    const isLeft = stopped !== undefined || waitingDrafts(plan, ["change", "check"]).length > 0;
+    const isHeld = ownCode === exitCode.done || (ownCode === exitCode.deferred && !isLeft);
+    const held = isHeld && !isBlind ? waits : undefined;
+    const code = isBlind ? exitCode.error : held === undefined ? ownCode : exitCode.refused;
+    const ends = held ?? statusOf(code, excluded);
     const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);
     return {
       status: isStalled ? "stalled" : ends,

@@ -147,7 +147,25 @@ test("a draft whose list is left out is published with one file of an entry, whe
         }
       },
     ),
-    runs(10),
+    {
+      ...runs(10),
+      // The answers to the update that gives b the file of c are lost.
+      examples: [
+        [
+          [
+            {
+              contents: ["p", "r", "q", "s"],
+              isLonger: true,
+              maxCalls: 5,
+              lost: { method: "PATCH", at: 0, count: 3, type: "answer-lost" },
+              target: undefined,
+              imported: undefined,
+            },
+          ],
+          false,
+        ],
+      ],
+    },
   );
 }, 60_000);
 
