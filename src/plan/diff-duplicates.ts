@@ -172,11 +172,17 @@ function nameReused(address: string, duplicate: DesiredDuplicate, copy: Recorded
 }
 
 function maybeRenamed(address: string, duplicate: DesiredDuplicate, doubt: string): Diagnostic {
+  const settle = `look the product up at the service, then run \`draftsync resolve ${quoteArgument(doubt)}\` with --product-id ID or --not-done.`;
+  // A copy that `products duplicate` made has no name in the ledger.
+  const isNamed = doubt.startsWith("duplicates/");
+  const undeclared = isNamed ? ", which the manifests no longer declare so," : "";
   return {
     severity: "warning",
     code: "duplicate-in-doubt-renamed",
-    message: `${address} is not copied: ${doubt}, which the manifests no longer declare so, may have made this copy`,
-    hint: `If you renamed it, rename it back. Otherwise settle ${doubt} first: look the product up at the service, then run \`draftsync resolve ${quoteArgument(doubt)}\` with --product-id ID or --not-done.`,
+    message: `${address} is not copied: ${doubt}${undeclared} may have made this copy`,
+    hint: isNamed
+      ? `If you renamed it, rename it back. Otherwise settle ${doubt} first: ${settle}`
+      : `Settle ${doubt} first: ${settle} If there is a product, and it is this copy: draftsync import ${quoteArgument(address)}=ID. Otherwise the next apply makes one more.`,
     address,
     place: locationAt(duplicate.file, duplicate.position),
   };

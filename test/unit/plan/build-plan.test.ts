@@ -47,6 +47,17 @@ describe("duplicates", () => {
     expect(renamed(product, 8)).toEqual(["in_doubt", "duplicate"]);
     expect(renamed(product, 5, "winter")).toEqual(["in_doubt"]);
   });
+  test("says how a copy without a name becomes that of an entry, whose copy waits for it", () => {
+    const copy = doubt({ kind: "duplicate", address: "products/5/duplicate", intent: { productId: 5 } });
+    const { diagnostics } = planOf(
+      wish({ by: "product_id", productId: 5 }),
+      recordedWith({ inDoubt: [copy] }),
+    );
+    expect(diagnostics).toMatchObject([
+      { hint: expect.stringContaining("draftsync import duplicates/winter=ID") },
+    ]);
+    expect(diagnostics[0]?.hint).not.toContain("renamed");
+  });
   test.each([
     { from: { by: "draft", draftId: 1 }, product: { by: "product_id", productId: 5 } },
     { from: { by: "product_id", productId: 5 }, product: { by: "draft", draftId: 1 } },
