@@ -1,7 +1,13 @@
 import { parseAddress } from "./address.ts";
 import type { LedgerEffect } from "./effect.ts";
 import { append } from "./lists.ts";
-import type { Confirmation, Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
+import type {
+  Confirmation,
+  Provenance,
+  Recorded,
+  RecordedAttachment,
+  RecordedOperation,
+} from "./recorded.ts";
 import { type Attributes, fileResource, omitAttributes } from "./resource.ts";
 
 /** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
@@ -32,6 +38,16 @@ export function withoutDoubtful(
   if (doubts.length === 0) return attributes;
   if (doubts.some(({ kind }) => kind === "detach")) return {};
   return omitAttributes(attributes, attributesSetBy(doubts));
+}
+
+/** How a file is known once a service returned these attributes: what a person said stays that until all of it was read. */
+export function provenanceOnceRead(
+  { attributes, provenance }: RecordedAttachment,
+  returned: Attributes,
+  at: number,
+): Provenance {
+  const isPart = Object.keys(attributes).some((name) => !Object.hasOwn(returned, name));
+  return provenance.by === "operator" && isPart ? provenance : { by: "probe", at };
 }
 
 /** The attributes that operations have sent; of several values, the last. */

@@ -105,6 +105,8 @@ function adoptFile(
   const known = records.get(resource);
   const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
   const uploaded = known?.sha256 ?? attaching[0]?.intent.sha256 ?? digests.get(target.fileId);
+  const { attributes: recorded = {}, provenance } = known ?? {};
+  const believed = provenance?.by === "operator" ? unmanagedOf(recorded, attachment) : recorded;
   // The local file may have changed since. Of a file that draftsync did not upload, only the entry says what it contains.
   const sha256 = uploaded ?? attachment?.content?.sha256;
   const [replaces] = attaching.flatMap(({ intent }) => intent.replaces ?? []);
@@ -123,7 +125,7 @@ function adoptFile(
         ...target,
         // By the path of its file: it is what its attachment was sent for, or is recorded as.
         address: address === resource || isOthers ? holder : address,
-        attributes: mergeAttributes(target.kind, { ...sent, ...known?.attributes }, returned),
+        attributes: mergeAttributes(target.kind, { ...sent, ...believed }, returned),
         ...(sha256 === undefined ? {} : { sha256 }),
         // The rest of a replacement.
         ...(known?.replacedBy === undefined ? {} : { replacedBy: known.replacedBy }),

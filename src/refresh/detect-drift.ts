@@ -23,7 +23,7 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { takeoverEffects, withoutDoubtful } from "../model/unsettled.ts";
+import { provenanceOnceRead, takeoverEffects, withoutDoubtful } from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { hasTakenEffect, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
@@ -202,7 +202,7 @@ function compare(
   });
   const attributes = mergeAttributes(target.kind, record.attributes, returned);
   if (differing.length === 0) {
-    const confirmed = { ...record, attributes, provenance: { by: "probe", at } as const };
+    const confirmed = { ...record, attributes, provenance: provenanceOnceRead(record, returned, at) };
     return { confirmations: [{ type: "rerecorded", attachment: confirmed }] };
   }
   const drift: Drift = {
@@ -267,7 +267,7 @@ function driftOfDoubtful(
   const confirmed = {
     ...record,
     attributes: mergeAttributes(target.kind, record.attributes, returned),
-    provenance,
+    provenance: provenanceOnceRead(record, returned, at),
   };
   const last = others
     .filter((doubt) => hasTakenEffect(doubt, read))

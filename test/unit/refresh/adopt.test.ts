@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { adoptionEffects } from "../../../src/refresh/adopt.ts";
-import { desiredWith, draftWith, recordedWith, wantedFile } from "../../support/planning.ts";
+import { desiredWith, draftWith, recordedFile, recordedWith, wantedFile } from "../../support/planning.ts";
 import { doubtOf } from "./support.ts";
 
 const attributes = { renderer: "vray", file_format: "fbx" };
@@ -22,4 +22,11 @@ test.each([
   const effects = adoptionEffects({ observations: [silent], desired, recorded, fileIdOf: () => undefined });
   expect(effects[0]).toMatchObject({ type: "attached" });
   expect(effects[0]).toHaveProperty("attachment.attributes", known);
+});
+
+test("of a silent answer, what a person said is recorded only where no manifest has it", () => {
+  const told = recordedFile(1, 7, { attributes, provenance: { by: "operator", at: 0 } });
+  const recorded = recordedWith({ attachments: [told] });
+  const effects = adoptionEffects({ observations: [silent], desired, recorded, fileIdOf: () => undefined });
+  expect(effects[0]).toHaveProperty("attachment.attributes", { file_format: "fbx" });
 });

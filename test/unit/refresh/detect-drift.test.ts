@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Observation, ReadResult } from "../../../src/model/observed.ts";
-import type { RecordedOperation } from "../../../src/model/recorded.ts";
+import type { RecordedAttachment, RecordedOperation } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { DetectDriftInput } from "../../../src/refresh/detect-drift.ts";
 import { detectDrift } from "../../../src/refresh/detect-drift.ts";
@@ -35,6 +35,7 @@ const record = recordedFile(1, 7, {
 
 interface Situation {
   readonly isRecorded?: boolean;
+  readonly told?: RecordedAttachment;
   readonly doubts?: readonly RecordedOperation[];
   /** The declared attributes of the file; `null`: no manifest declares it. */
   readonly wanted?: Attributes | null;
@@ -43,13 +44,19 @@ interface Situation {
 
 function driftOf(
   read: ReadResult<Attributes>,
-  { isRecorded = true, doubts = [], wanted = { renderer: "arnold" }, when = at }: Situation = {},
+  {
+    isRecorded = true,
+    told = record,
+    doubts = [],
+    wanted = { renderer: "arnold" },
+    when = at,
+  }: Situation = {},
 ) {
   const attachments = wanted === null ? [] : [wantedFile(1, 7, wanted)];
   return detectDrift({
     observations: [observationOf(read, 7, when)],
     desired: desiredWith({ drafts: [draftWith(1, { attachments })] }),
-    recorded: recordedWith({ attachments: isRecorded ? [record] : [], inDoubt: doubts }),
+    recorded: recordedWith({ attachments: isRecorded ? [told] : [], inDoubt: doubts }),
     settleDelayMs,
   });
 }
@@ -341,6 +348,17 @@ test("a file that is confirmed at its address gives it up to a settled attachmen
     { type: "rerecorded", attachment: { address: place, fileId: 7 } },
     { type: "attached", attachment: { address: place, fileId: 6 } },
   ]);
+});
+
+test.each([
+  ["all that a person said was read", { renderer: "vray", file_format: "fbx" }, "probe"],
+  ["a part of it was not", { renderer: "vray" }, "operator"],
+])("a file is known by a check once %s, and shows no drift", (_what, returned, by) => {
+  const told = { ...record, provenance: { by: "operator", at: 0 } } as const;
+  const { drift, confirmations } = driftOf(present(returned), { told });
+  expect(drift).toEqual([]);
+  const attributes = { renderer: "vray", file_format: "fbx" };
+  expect(confirmations).toMatchObject([{ attachment: { attributes, provenance: { by } } }]);
 });
 
 test("another value of the old file of a replacement is no drift, and its mark stays", () => {
