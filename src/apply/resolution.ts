@@ -12,7 +12,7 @@ import {
   type RecordedOperation,
 } from "../model/recorded.ts";
 import { type FileTarget, fileResource } from "../model/resource.ts";
-import { attributesSentBy, isAttachRefusal, takeoverEffects } from "../model/unsettled.ts";
+import { isAttachRefusal, takeoverEffects } from "../model/unsettled.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -27,47 +27,71 @@ export class ResolutionError extends DraftsyncError {
 }
 
 /**
- * The effects of an operator's resolution (provenance `operator`) of operations at one address, which also settle them. The
- * resolution is about the first one, the latest, and those of its kind. What a person says of values is not confirmed, since a call
- * before may have set others: what a manifest has is sent again. `now` is in epoch milliseconds. Pure.
+ * The effects of an operator's resolution (provenance `operator`) of operations at one address, the latest of the first kind first.
+ * It is about the first one. It settles the others with it, but for updates of which it says nothing: those stay in doubt. What a
+ * person says of values is not confirmed, since a call before may have set others: what a manifest has is sent again. `now` is in
+ * epoch milliseconds. Pure. Throws {@link ResolutionError}.
  */
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
   resolution: Resolution,
   { attachments, now }: Pick<Recorded, "attachments"> & { readonly now: number },
 ): readonly LedgerEffect[] {
-  const kindDone = resolution.type === "not_done" ? undefined : operations[0]?.kind;
+  assertOneAnswer(operations);
   const provenance: Provenance = { by: "operator", at: now };
+  const [latest] = operations;
+  const answered = operations.filter((operation) => isAnswered(operation, latest, resolution));
   return [
-    ...operations.flatMap((operation) => {
-      if (resolution.type === "not_done" || operation.kind !== kindDone)
+    ...answered.flatMap((operation) => {
+      if (resolution.type === "not_done" || operation.kind !== latest?.kind)
         return [settled(operation.id, "not_sent")];
       return [...doneEffects(operation, resolution, provenance), settled(operation.id, "done")];
     }),
-    ...(kindDone === undefined || kindDone === "update"
-      ? updateEffects(operations, { attachments, provenance, isDone: kindDone === "update" })
-      : []),
+    ...(latest?.kind === "update" ? updateEffects(latest, { resolution, attachments, provenance }) : []),
   ];
 }
 
-/** What updates in doubt leave of a recorded file: what they sent, or what was confirmed before; and which entry has it. */
+/** Whether what a person says of the latest of some updates settles this one, too: what it sent was sent again. */
+function isAnswered(
+  { intent }: RecordedOperation,
+  latest: RecordedOperation | undefined,
+  { type }: Resolution,
+): boolean {
+  if (latest?.kind !== "update") return true;
+  const sent = new Map(Object.entries(latest.intent.attributes ?? {}));
+  return Object.entries(intent.attributes ?? {}).every(([name, value]) =>
+    type === "done" ? sent.has(name) : sent.get(name) === value,
+  );
+}
+
+/** Of a detach and another call, both about one file, one may have taken effect, and the other not. */
+function assertOneAnswer(operations: readonly RecordedOperation[]): void {
+  const other = operations.find(({ kind }) => kind !== "detach");
+  const detach = operations.find(({ kind }) => kind === "detach");
+  if (detach === undefined || other === undefined) return;
+  throw impossible(
+    `two calls about one file are in doubt, ${detach.method} and ${other.method}: one answer cannot settle both`,
+    "Let apply settle both: with the file's entry in the manifests it is updated, without it, in a list that the document has, it is detached.",
+  );
+}
+
+/** What an update in doubt leaves of a recorded file: what it sent, or what was confirmed before; and which entry has it. */
 function updateEffects(
-  operations: readonly RecordedOperation[],
+  operation: RecordedOperation,
   {
+    resolution,
     attachments,
     provenance,
-    isDone,
-  }: Pick<Recorded, "attachments"> & { readonly provenance: Provenance; readonly isDone: boolean },
+  }: Pick<Recorded, "attachments"> & { readonly resolution: Resolution; readonly provenance: Provenance },
 ): readonly LedgerEffect[] {
-  const updates = operations.filter(({ kind }) => kind === "update");
-  const [latest] = updates;
-  const file = latest && fileResourceOf(latest);
+  const isDone = resolution.type === "done";
+  const file = fileResourceOf(operation);
   const record = attachments.find((each) => fileResource(each) === file);
-  if (latest === undefined || record === undefined) return [];
-  const sent = isDone ? attributesSentBy(updates.toReversed()) : {};
-  const attachment = { ...record, attributes: { ...record.attributes, ...sent }, provenance };
-  const holder = attachments.find((each) => each.address === latest.address);
-  const taken = isDone ? takeoverEffects(latest, attachment, holder) : [];
+  if (record === undefined) return [];
+  const attributes = { ...record.attributes, ...(isDone ? operation.intent.attributes : {}) };
+  const attachment = { ...record, attributes, provenance };
+  const holder = attachments.find((each) => each.address === operation.address);
+  const taken = isDone ? takeoverEffects(operation, attachment, holder) : [];
   return taken.length > 0 ? taken : [{ type: "rerecorded", attachment }];
 }
 

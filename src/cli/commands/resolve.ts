@@ -92,7 +92,9 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const { runId } = operation;
   await recordEdit(ledger, command, effects, targetOf(operation) === undefined ? { runId } : {});
   const outcome = resolution === said ? describe(said) : `it took effect, and kept product ${kept}`;
-  cli.terminal.err(`${address} is settled: ${outcome}.\n`);
+  const isOpen = operations.length > effects.filter(({ type }) => type === "settled").length;
+  const open = isOpen ? " An earlier call about it is still in doubt: settle it next." : "";
+  cli.terminal.err(`${address} is settled: ${outcome}.${open}\n`);
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 

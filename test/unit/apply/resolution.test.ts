@@ -70,16 +70,28 @@ test("the file that an attachment took the place of is the rest of a replacement
   ).toMatchObject([{ type: "attached", replaces: 6 }, { type: "settled" }]);
 });
 
-test("a detach that took effect is recorded, and settles what was sent about the file", () => {
-  expect(
-    resolutionOfAll(
-      [operation("detach"), operation("update")],
-      { type: "done" },
-      { attachments: [], now: 5 },
-    ),
-  ).toMatchObject([
-    { type: "detached" },
-    { type: "settled", operationId: "detach", outcome: "done" },
-    { type: "settled", operationId: "update", outcome: "not_sent" },
-  ]);
+test("one answer does not settle a detach and another call about the file", () => {
+  const operations = [operation("detach"), operation("update")];
+  const resolve = () => resolutionOfAll(operations, { type: "done" }, { attachments: [known], now: 5 });
+  expect(resolve).toThrow("one answer cannot settle both");
+});
+
+test.each([
+  ["done", { renderer: "corona" }, ["latest", "same"]],
+  ["done", { renderer: "vray" }, ["latest", "other", "same"]],
+  ["not_done", { renderer: "vray" }, ["latest", "same"]],
+] as const)("of several updates, one that ended as %s settles %j", (type, sent, ids) => {
+  const update = (id: string, attributes: object) => ({
+    ...operation("update"),
+    id,
+    intent: { ...file, attributes },
+  });
+  const operations = [
+    update("latest", sent),
+    update("same", sent),
+    update("other", sent.renderer === "corona" ? { file_format: "obj" } : { renderer: "arnold" }),
+  ];
+  const effects = resolutionOfAll(operations, { type }, { attachments: [known], now: 5 });
+  const settled = effects.flatMap((effect) => (effect.type === "settled" ? [effect.operationId] : []));
+  expect(settled.sort()).toEqual(ids);
 });
