@@ -273,8 +273,7 @@ function withConfirmed(
   known: RecordedAttachment,
   index: RecordedIndex,
 ): DesiredAttachment {
-  // A file that a detach may have removed has nothing.
-  if (index.doubtOf(known)?.kind !== "update" && known.provenance.by !== "operator") return attachment;
+  if (!index.hasOpenValues(known)) return attachment;
   const certain = new Set(Object.keys(index.knownAttributes(known)));
   const confirmed = omitAttributes(known.attributes, certain);
   return { ...attachment, attributes: { ...confirmed, ...attachment.attributes } };

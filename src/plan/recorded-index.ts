@@ -33,6 +33,8 @@ export interface RecordedIndex {
   possibleAttributes(recorded: RecordedAttachment): Attributes;
   /** The latest update or detach of a file whose outcome is unknown; a detach comes before any update. */
   doubtOf(recorded: RecordedAttachment): RecordedOperation | undefined;
+  /** Whether an update in doubt, or a person's word, leaves it open which values a file has. */
+  hasOpenValues(recorded: RecordedAttachment): boolean;
 }
 
 /** Indexes a ledger's content; linear in its size. */
@@ -66,6 +68,9 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
       ...attachment.attributes,
       ...attributesSentBy(doubtsOf(attachment) ?? []),
     }),
+    hasOpenValues: (attachment) =>
+      attachment.provenance.by === "operator" ||
+      (doubtsOf(attachment)?.some(({ kind }) => kind === "update") ?? false),
     doubtOf: (attachment) => {
       const all = doubtsOf(attachment);
       return all?.findLast(({ kind }) => kind === "detach") ?? all?.at(-1);

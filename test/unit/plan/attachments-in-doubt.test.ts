@@ -193,3 +193,18 @@ test("shows a detach in doubt at the path of its file when its entry has an atta
   ]);
   expect(plan.diagnostics).toMatchObject([{ code: "waits-for-doubt" }]);
 });
+
+test("an entry that is put back after an update and a detach in doubt gets its last confirmed values", () => {
+  const update = doubt({
+    kind: "update",
+    address: "drafts/1/product_files/10",
+    intent: { ...file, fileId: 10, attributes: { renderer: "b" } },
+  });
+  const { changes } = planOf(
+    desired(wantedFile(1, 10)),
+    recordedWith({ attachments, inDoubt: [update, detach] }),
+  );
+  expect(changes).toMatchObject([
+    { action: "in_doubt", after: { file_id: 10, renderer: "a" }, attributes: ["renderer"] },
+  ]);
+});
