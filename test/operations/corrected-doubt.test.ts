@@ -85,7 +85,7 @@ test("resolve takes a file by its path, and settles nothing by an entry's name",
   }
   expect(await run("resolve", byOld ?? "", "--not-done")).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining(`${byOld} is settled`),
+    stderr: expect.stringContaining(`${byOld} is settled: the DELETE did not take effect`),
   });
   expect(await run("resolve", byOld ?? "", "--not-done")).toMatchObject({ code: 1 });
   expect((await run("resolve", entry, "--not-done")).code).toBe(1);

@@ -91,7 +91,8 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   // A saved plan goes on after its own publication; what follows from a file settled by a person is for a new plan.
   const { runId } = operation;
   await recordEdit(ledger, command, effects, targetOf(operation) === undefined ? { runId } : {});
-  const outcome = resolution === said ? describe(said) : `it took effect, and kept product ${kept}`;
+  const outcome =
+    resolution === said ? describe(said, operation) : `it took effect, and kept product ${kept}`;
   const isOpen = operations.length > effects.filter(({ type }) => type === "settled").length;
   const open = isOpen ? " An earlier call about it is still in doubt: settle it next." : "";
   cli.terminal.err(`${address} is settled: ${outcome}.${open}\n`);
@@ -315,13 +316,14 @@ async function checkProduct(
   );
 }
 
-function describe(resolution: Resolution): string {
+/** Names the call: of several about one file, a person may have meant another. */
+function describe(resolution: Resolution, { method }: RecordedOperation): string {
   switch (resolution.type) {
     case "product":
       return `it created product ${resolution.productId}`;
     case "done":
-      return "it took effect";
+      return `the ${method} took effect`;
     case "not_done":
-      return "it did not take effect, and is planned again if a manifest asks for it";
+      return `the ${method} did not take effect, and is planned again if a manifest asks for it`;
   }
 }
