@@ -27,52 +27,51 @@ export class ResolutionError extends DraftsyncError {
 }
 
 /**
- * The effects of an operator's resolution (provenance `operator`) of operations at one address, the latest of the first kind first.
- * It is about the first one. It settles the others with it, but for updates of which it says nothing: those stay in doubt. What a
- * person says of values is not confirmed, since a call before may have set others: what a manifest has is sent again. `now` is in
- * epoch milliseconds. Pure. Throws {@link ResolutionError}.
+ * The effects of an operator's resolution (provenance `operator`) of operations at one address, which also settle them. It is
+ * about the first one, the latest of its kind. What a person says of values is not confirmed, since a call before may have set
+ * others: what a manifest has is sent again. `now` is in epoch milliseconds. Pure. Throws {@link ResolutionError}.
  */
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
   resolution: Resolution,
   { attachments, now }: Pick<Recorded, "attachments"> & { readonly now: number },
 ): readonly LedgerEffect[] {
-  assertOneAnswer(operations);
+  const [latest, ...others] = operations;
+  if (latest === undefined) return [];
+  const other = others.find((each) => !isAnswered(each, latest, resolution));
+  if (other !== undefined) {
+    throw impossible(
+      `one answer cannot settle both calls in doubt about ${fileResourceOf(latest)}: ${latest.method} (${latest.kind}) and ${other.method} (${other.kind})`,
+      "Let apply settle both: with the file's entry in the manifests it is updated, without it, in a list that the document has, it is detached.",
+    );
+  }
   const provenance: Provenance = { by: "operator", at: now };
-  const [latest] = operations;
-  const answered = operations.filter((operation) => isAnswered(operation, latest, resolution));
   return [
-    ...answered.flatMap((operation) => {
-      if (resolution.type === "not_done" || operation.kind !== latest?.kind)
+    ...operations.flatMap((operation) => {
+      if (resolution.type === "not_done" || operation.kind !== latest.kind)
         return [settled(operation.id, "not_sent")];
       return [...doneEffects(operation, resolution, provenance), settled(operation.id, "done")];
     }),
-    ...(latest?.kind === "update" ? updateEffects(latest, { resolution, attachments, provenance }) : []),
+    ...(latest.kind === "update" ? updateEffects(latest, { resolution, attachments, provenance }) : []),
   ];
 }
 
-/** Whether what a person says of the latest of some updates settles this one, too: what it sent was sent again. */
+/**
+ * Whether what a person says of the latest call about a file is enough for another one: it is, unless one may have detached the
+ * file, or have set values that the latest does not tell.
+ */
 function isAnswered(
-  { intent }: RecordedOperation,
-  latest: RecordedOperation | undefined,
+  { kind, intent }: RecordedOperation,
+  latest: RecordedOperation,
   { type }: Resolution,
 ): boolean {
-  if (latest?.kind !== "update") return true;
+  if ((kind === "detach") !== (latest.kind === "detach")) return false;
   const sent = new Map(Object.entries(latest.intent.attributes ?? {}));
-  return Object.entries(intent.attributes ?? {}).every(([name, value]) =>
-    type === "done" ? sent.has(name) : sent.get(name) === value,
-  );
-}
-
-/** Of a detach and another call, both about one file, one may have taken effect, and the other not. */
-function assertOneAnswer(operations: readonly RecordedOperation[]): void {
-  const other = operations.find(({ kind }) => kind !== "detach");
-  const detach = operations.find(({ kind }) => kind === "detach");
-  if (detach === undefined || other === undefined) return;
-  throw impossible(
-    `two calls about one file are in doubt, ${detach.method} and ${other.method}: one answer cannot settle both`,
-    "Let apply settle both: with the file's entry in the manifests it is updated, without it, in a list that the document has, it is detached.",
-  );
+  const own = Object.entries(intent.attributes ?? {});
+  const isSame = own.every(([name, value]) => sent.get(name) === value);
+  if (latest.kind === "attach") return type === "not_done" || kind === "attach" || isSame;
+  if (latest.kind !== "update") return true;
+  return type === "done" ? own.every(([name]) => sent.has(name)) : isSame && own.length === sent.size;
 }
 
 /** What an update in doubt leaves of a recorded file: what it sent, or what was confirmed before; and which entry has it. */

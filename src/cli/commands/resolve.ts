@@ -93,9 +93,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   await recordEdit(ledger, command, effects, targetOf(operation) === undefined ? { runId } : {});
   const outcome =
     resolution === said ? describe(said, operation) : `it took effect, and kept product ${kept}`;
-  const isOpen = operations.length > effects.filter(({ type }) => type === "settled").length;
-  const open = isOpen ? " An earlier call about it is still in doubt: settle it next." : "";
-  cli.terminal.err(`${address} is settled: ${outcome}.${open}\n`);
+  cli.terminal.err(`${address} is settled: ${outcome}.\n`);
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 
