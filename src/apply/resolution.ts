@@ -42,7 +42,7 @@ export function resolutionOfAll(
   if (other !== undefined) {
     throw impossible(
       `one answer cannot settle both calls in doubt about ${fileResourceOf(latest)}: ${latest.method} (${latest.kind}) and ${other.method} (${other.kind})`,
-      "Let apply settle both: with the file's entry in the manifests it is updated, without it, in a list that the document has, it is detached.",
+      "Let apply settle both: with the file's entry in the manifests it is updated, without it, in a list that the document has, it is detached. Or say with --first how the one ended that was sent first; then of the next.",
     );
   }
   const provenance: Provenance = { by: "operator", at: now };

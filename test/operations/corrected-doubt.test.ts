@@ -96,6 +96,31 @@ test("resolve takes a file by its path, and settles nothing by an entry's name",
   expect(attached().map(([file]) => file)).not.toContain(old);
 });
 
+test("of two calls in doubt about a file, resolve --first settles the one that was sent first", async () => {
+  const other = "drafts/1/product_files/2";
+  await folder.write(manifest("{ file_id: 2, renderer: a }"));
+  expect((await apply()).code).toBe(0);
+  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "answer-lost" } : undefined);
+  await folder.write(manifest("{ file_id: 2, renderer: b }"));
+  expect((await apply()).code).toBe(4);
+  proxy.choose = ({ method }) => (method === "DELETE" ? { type: "lost" } : undefined);
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" });
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  expect(await run("resolve", other, "--done")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/DELETE .* PATCH.*--first/s),
+  });
+  const first = await run("resolve", other, "--first", "--done");
+  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining("the PATCH took effect") });
+  const next = await run("resolve", other, "--not-done");
+  expect(next).toMatchObject({ code: 0, stderr: expect.stringContaining("the DELETE did not take effect") });
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toContainEqual([2, { renderer: "b" }]);
+  expect(sandbox.state().products).toHaveLength(1);
+});
+
 test("a plan and `state rm` name a file in doubt by the path that resolve takes", async () => {
   await folder.write(manifest("{ source: ../a.glb }"));
   expect((await apply()).code).toBe(0);

@@ -26,6 +26,7 @@ interface ResolveFlags extends WriterFlags {
   readonly productId?: number;
   readonly done?: boolean;
   readonly notDone?: boolean;
+  readonly first?: boolean;
 }
 
 const command = "resolve";
@@ -46,6 +47,7 @@ export const defineResolve: DefineCommand = (program, cli) => {
     .option("--product-id <id>", "it took effect and created this product", parseProductId)
     .option("--done", "it took effect; of a publish: into the product that the draft has already")
     .option("--not-done", "it did not take effect")
+    .option("--first", "of several calls about one file, the one that was sent first")
     .addHelpText(
       "after",
       examples(
@@ -65,7 +67,8 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const recorded = await ledger.load();
   const doubts = doubtsToSettle(recorded);
   const address = addressIn(given, doubts, recorded);
-  const operations = doubts.get(address) ?? [];
+  const all = doubts.get(address) ?? [];
+  const operations = flags.first ? all.toSorted((a, b) => a.startedAt - b.startedAt).slice(0, 1) : all;
   const [operation] = operations;
   const flagged = readFlags(flags);
   if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
@@ -75,7 +78,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const resolution = withKeptProduct(said, kept);
   // What else was sent about a file that is attached may still change it.
   if (resolution.type === "not_done" || targetOf(operation) !== undefined)
-    await assertSettled(operations, workspace);
+    await assertSettled(all, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
   const effects = resolutionOfAll(operations, resolution, {
     attachments: recorded.attachments,
