@@ -28,7 +28,7 @@ import {
   intentOf,
   recordOf,
   replacesOf,
-  type Takeover,
+  type TakenFile,
   takesOverOf,
   updateIntent,
 } from "./attachment-records.ts";
@@ -173,7 +173,7 @@ export async function updateFile(
   return sendUpdate(context, {
     address: change.address,
     target,
-    takeover: { formerAddress: change.before.address, takesOver: change.takes_over, replaces },
+    taken: { formerAddress: change.before.address, takesOver: change.takes_over, replaces },
     sent,
     all,
     effect: (answered, set) => {
@@ -206,7 +206,7 @@ export async function takeOverFile(
   return sendUpdate(context, {
     address: change.address,
     target,
-    takeover: { formerAddress, takesOver, replaces },
+    taken: { formerAddress, takesOver, replaces },
     sent: all,
     all,
     effect: (answered, set) => {
@@ -220,7 +220,7 @@ export async function takeOverFile(
 interface UpdateRequest {
   readonly address: string;
   readonly target: FileTarget;
-  readonly takeover: Takeover;
+  readonly taken: TakenFile;
   readonly sent: Attributes;
   /** Sent when the first call was only accepted, when the response to it does not match, or when it names other values of them. */
   readonly all: Attributes;
@@ -232,7 +232,7 @@ interface UpdateRequest {
 /** A file that is gone at the service leaves the ledger, too. */
 async function sendUpdate(
   context: ApplyContext,
-  { address, target, takeover, sent, all, effect, signal }: UpdateRequest,
+  { address, target, taken, sent, all, effect, signal }: UpdateRequest,
 ): Promise<ChangeEnd> {
   const budget = context.budget?.operation();
   const effects = (answer: CallResult<Attributes>, set: Attributes): readonly LedgerEffect[] => {
@@ -243,7 +243,7 @@ async function sendUpdate(
     runFileOperation(context, {
       address,
       kind: "update",
-      intent: updateIntent(target, attributes, takeover),
+      intent: updateIntent(target, attributes, taken),
       signal,
       budget,
       call: (options) => context.service.update(target, attributes, { ...options, wasAccepted }),

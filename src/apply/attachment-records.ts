@@ -18,7 +18,7 @@ export function takesOverOf(takesOver: boolean | undefined): { readonly takesOve
 export function updateIntent(
   target: FileTarget,
   attributes: Attributes,
-  { formerAddress, takesOver, replaces }: Takeover,
+  { formerAddress, takesOver, replaces }: TakenFile,
 ): OperationIntent {
   return {
     ...intentOf(target, attributes),
@@ -27,8 +27,8 @@ export function updateIntent(
   };
 }
 
-/** What an entry with a file that was recorded at another address does to the others; all absent for its own file. */
-export interface Takeover {
+/** How an entry gets a file that is recorded at another address; all absent for its own file. */
+export interface TakenFile {
   readonly formerAddress?: string | undefined;
   /** The entry that has the file stays, and gets another one. */
   readonly takesOver?: boolean | undefined;

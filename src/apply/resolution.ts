@@ -12,7 +12,8 @@ import {
   type RecordedOperation,
 } from "../model/recorded.ts";
 import { type FileTarget, fileResource } from "../model/resource.ts";
-import { isAttachRefusal, takeoverEffects } from "../model/unsettled.ts";
+import { effectOfUpdates, isAttachRefusal } from "../model/unsettled.ts";
+import { digestOf, replacesOf } from "./attachment-records.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -89,9 +90,7 @@ function updateEffects(
   if (record === undefined) return [];
   const attributes = { ...record.attributes, ...(isDone ? operation.intent.attributes : {}) };
   const attachment = { ...record, attributes, provenance };
-  const holder = attachments.find((each) => each.address === operation.address);
-  const taken = isDone ? takeoverEffects(operation, attachment, holder) : [];
-  return taken.length > 0 ? taken : [{ type: "rerecorded", attachment }];
+  return [effectOfUpdates(attachment, isDone ? operation : undefined, attachments)];
 }
 
 function settled(operationId: string, outcome: "done" | "not_sent"): LedgerEffect {
@@ -119,18 +118,23 @@ function doneEffects(
   }
   switch (kind) {
     case "attach": {
-      const { sha256, replaces, refusedWith = operation.status, attributes: sent = {} } = operation.intent;
-      const digest = sha256 === undefined ? {} : { sha256 };
+      const { refusedWith = operation.status, attributes: sent = {}, replaces } = operation.intent;
       // A file that was attached by another call has the values of that.
       const attributes = isAttachRefusal(refusedWith) ? {} : sent;
-      const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
-      return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }];
+      const attachment = {
+        ...fileOf(operation),
+        address,
+        attributes,
+        ...digestOf(operation.intent),
+        provenance,
+      };
+      return [{ type: "attached", attachment, ...replacesOf(replaces) }];
     }
     case "detach":
       return [{ type: "detached", target: fileOf(operation) }];
     case "update":
     case "upload":
-      // The next plan sends it again or uses its result; there is nothing to record of it alone.
+      // The next plan uses the result of an upload; what an update leaves is recorded with its file.
       return [];
   }
 }

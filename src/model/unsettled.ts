@@ -1,13 +1,7 @@
 import { parseAddress } from "./address.ts";
 import type { LedgerEffect } from "./effect.ts";
 import { append } from "./lists.ts";
-import type {
-  Confirmation,
-  Provenance,
-  Recorded,
-  RecordedAttachment,
-  RecordedOperation,
-} from "./recorded.ts";
+import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
 import { type Attributes, fileResource, omitAttributes } from "./resource.ts";
 
 /** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
@@ -56,21 +50,28 @@ export function attributesSentBy(operations: readonly Pick<RecordedOperation, "i
 }
 
 /**
- * What the ledger takes of an update that turned out to have taken effect, and that gave the file of `record` to another entry:
- * nothing, if the file or that entry has moved on since. `holder` is the record at the entry's address.
+ * How a file is recorded once it is known how its updates in doubt ended. `last` is the latest that took effect: if it gave the
+ * file to another entry, that one has it, unless the file or the entry has another by now. `attachments` are all recorded ones.
  */
-export function takeoverEffects(
-  { address, startedAt, intent: { formerAddress, replaces } }: RecordedOperation,
+export function effectOfUpdates(
   record: RecordedAttachment,
-  holder: RecordedAttachment | undefined,
-): readonly LedgerEffect[] {
-  const { replacedBy, formerAddress: last, ...known } = record;
-  const isThere = replacedBy === undefined && (known.address === formerAddress || last === formerAddress);
-  const isLater = (by: Confirmation, at: number) => (by === "post" || by === "patch") && at > startedAt;
-  const hasAnother = holder !== undefined && isLater(holder.provenance.by, holder.provenance.at);
-  if (formerAddress === undefined || known.address === address || !isThere || hasAnother) return [];
+  last: RecordedOperation | undefined,
+  attachments: readonly RecordedAttachment[],
+): LedgerEffect {
+  const unchanged: LedgerEffect = { type: "rerecorded", attachment: record };
+  if (last?.intent.formerAddress === undefined) return unchanged;
+  const { address, startedAt, intent } = last;
+  const { replacedBy, formerAddress, ...known } = record;
+  const isThere = [known.address, formerAddress].includes(intent.formerAddress) && replacedBy === undefined;
+  if (known.address === address || !isThere) return unchanged;
+  const hasAnother = attachments.some(
+    ({ address: of, provenance: { by, at } }) =>
+      of === address && (by === "post" || by === "patch") && at > startedAt,
+  );
+  if (hasAnother) return unchanged;
+  const { replaces } = intent;
   const attachment = { ...known, address };
-  return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }];
+  return { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) };
 }
 
 /** The names of the attributes that operations set. */
@@ -94,7 +95,7 @@ export function leftToSettle(
   return Math.max(0, ...left);
 }
 
-/** With these statuses a service says, or a proxy may say, that an attachment attached nothing. */
+/** With these statuses a service reports, or a proxy may report, that an attachment attached nothing. */
 const attachRefusals: ReadonlySet<number> = new Set([409, 422, 425, 429]);
 
 /** Whether a call to attach a file that ended with this status attached nothing itself. */

@@ -2,7 +2,7 @@ import type { Diagnostic } from "./diagnostic.ts";
 import type { Plan } from "./plan.ts";
 
 /** What a draft's changes wait for: another change of the plan, a check of its files by another run, or a person. */
-export type WaitsFor = "change" | "check" | "person";
+type WaitsFor = "change" | "check" | "person";
 
 /** By the code of the warning. */
 const waitsFor: ReadonlyMap<string, WaitsFor> = new Map([

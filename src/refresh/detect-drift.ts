@@ -23,7 +23,7 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { provenanceOnceRead, takeoverEffects, withoutDoubtful } from "../model/unsettled.ts";
+import { effectOfUpdates, provenanceOnceRead, withoutDoubtful } from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { hasTakenEffect, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
@@ -65,7 +65,6 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     desired: attachmentsByAddress(desired),
     recorded,
     uploadKeys: lazily(() => keysOfUploads(recorded)),
-    byAddress: lazily(() => new Map(recorded.attachments.map((record) => [record.address, record]))),
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
@@ -113,7 +112,6 @@ interface Index extends FileIndex {
   readonly recorded: Recorded;
   /** The keys of recorded uploads, by their ids. */
   readonly uploadKeys: () => ReadonlyMap<string, string>;
-  readonly byAddress: () => ReadonlyMap<string, RecordedAttachment>;
   readonly settleDelayMs: number;
 }
 
@@ -273,10 +271,7 @@ function driftOfDoubtful(
     .filter((doubt) => hasTakenEffect(doubt, read))
     .sort((a, b) => a.startedAt - b.startedAt)
     .at(-1);
-  const taken =
-    last === undefined ? [] : takeoverEffects(last, confirmed, index.byAddress().get(last.address));
-  const effects = taken.length > 0 ? taken : [{ type: "rerecorded", attachment: confirmed } as const];
-  return { confirmations: [...effects, ...settlements] };
+  return { confirmations: [effectOfUpdates(confirmed, last, index.recorded.attachments), ...settlements] };
 }
 
 function driftOfProduct(observation: Extract<Observation, { type: "product" }>, { recorded }: Index): Part {

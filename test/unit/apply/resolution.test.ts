@@ -85,9 +85,14 @@ const arnold = sentAs("update", { renderer: "arnold" });
 test.each([
   ["a detach and an update", "done", operation("detach"), vray],
   ["an update of other values", "done", vray, both],
-  ["an update of another value", "not_done", vray, arnold],
+  ["an update with a different value", "not_done", vray, arnold],
   ["an update of fewer values", "not_done", both, vray],
-  ["an attachment and an update of another value", "done", sentAs("attach", { renderer: "vray" }), arnold],
+  [
+    "an attachment and an update with a different value",
+    "done",
+    sentAs("attach", { renderer: "vray" }),
+    arnold,
+  ],
 ] as const)("one answer does not settle %s, when the latest is %s", (_what, type, latest, other) => {
   const resolve = () => resolutionOfAll([latest, other], { type }, { attachments: [known], now: 5 });
   expect(resolve).toThrow("one answer cannot settle both");
@@ -95,7 +100,7 @@ test.each([
 
 test.each([
   ["updates of the same value", "not_done", vray, vray],
-  ["an update, and one before of another value", "done", vray, arnold],
+  ["an update, and one before with a different value", "done", vray, arnold],
   ["an update, and one before of fewer values", "done", both, arnold],
   ["two detaches", "done", operation("detach"), operation("detach")],
   ["an attachment that was not made, and its check", "not_done", sentAs("attach", {}), vray],

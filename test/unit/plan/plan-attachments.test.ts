@@ -52,7 +52,7 @@ test.each([
     wantedSource(1, "a.glb", "new"),
     ["replace", { renderer: "x", file_format: "fbx" }],
   ],
-] as const)("values that a person told %s", (_how, entry, [action, after]) => {
+] as const)("values that a person has given %s", (_how, entry, [action, after]) => {
   const record = recordedFile(1, 10, {
     address: source,
     sha256: "same",

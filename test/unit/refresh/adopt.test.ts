@@ -25,8 +25,8 @@ test.each([
 });
 
 test("of a silent answer, what a person said is recorded only where no manifest has it", () => {
-  const told = recordedFile(1, 7, { attributes, provenance: { by: "operator", at: 0 } });
-  const recorded = recordedWith({ attachments: [told] });
+  const stated = recordedFile(1, 7, { attributes, provenance: { by: "operator", at: 0 } });
+  const recorded = recordedWith({ attachments: [stated] });
   const effects = adoptionEffects({ observations: [silent], desired, recorded, fileIdOf: () => undefined });
   expect(effects[0]).toHaveProperty("attachment.attributes", { file_format: "fbx" });
 });

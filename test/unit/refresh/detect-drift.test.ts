@@ -35,7 +35,7 @@ const record = recordedFile(1, 7, {
 
 interface Situation {
   readonly isRecorded?: boolean;
-  readonly told?: RecordedAttachment;
+  readonly known?: RecordedAttachment;
   readonly doubts?: readonly RecordedOperation[];
   /** The declared attributes of the file; `null`: no manifest declares it. */
   readonly wanted?: Attributes | null;
@@ -46,7 +46,7 @@ function driftOf(
   read: ReadResult<Attributes>,
   {
     isRecorded = true,
-    told = record,
+    known = record,
     doubts = [],
     wanted = { renderer: "arnold" },
     when = at,
@@ -56,7 +56,7 @@ function driftOf(
   return detectDrift({
     observations: [observationOf(read, 7, when)],
     desired: desiredWith({ drafts: [draftWith(1, { attachments })] }),
-    recorded: recordedWith({ attachments: isRecorded ? [told] : [], inDoubt: doubts }),
+    recorded: recordedWith({ attachments: isRecorded ? [known] : [], inDoubt: doubts }),
     settleDelayMs,
   });
 }
@@ -354,8 +354,8 @@ test.each([
   ["all that a person said was read", { renderer: "vray", file_format: "fbx" }, "probe"],
   ["a part of it was not", { renderer: "vray" }, "operator"],
 ])("a file is known by a check once %s, and shows no drift", (_what, returned, by) => {
-  const told = { ...record, provenance: { by: "operator", at: 0 } } as const;
-  const { drift, confirmations } = driftOf(present(returned), { told });
+  const known = { ...record, provenance: { by: "operator", at: 0 } } as const;
+  const { drift, confirmations } = driftOf(present(returned), { known });
   expect(drift).toEqual([]);
   const attributes = { renderer: "vray", file_format: "fbx" };
   expect(confirmations).toMatchObject([{ attachment: { attributes, provenance: { by } } }]);
