@@ -9,97 +9,164 @@ import {
   productIdOf,
   publicationsInForce,
   type Recorded,
+  type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import { type FileTarget, fileResource } from "../model/resource.ts";
-import { effectOfUpdates, isAttachRefusal } from "../model/unsettled.ts";
+import { clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
+import { attributesSentBy, effectsOfUpdates, isAttachRefusal } from "../model/unsettled.ts";
 import { digestOf, replacesOf } from "./attachment-records.ts";
 
-/** What a person found out about an operation in doubt. */
+/** What a person found out about an operation in doubt, or about the file of several. */
 export type Resolution =
   | { readonly type: "done" }
   /** A publication or duplicate that made this product. */
   | { readonly type: "product"; readonly productId: number }
-  | { readonly type: "not_done" };
+  | { readonly type: "not_done" }
+  /** The file is attached, or is not, whichever calls about it took effect. */
+  | { readonly type: "attached" }
+  | { readonly type: "not_attached" };
 
 /** A resolution that does not fit the operation. Codes: `resolution-needs-product`, `resolution-needs-no-product`, `resolution-impossible`. */
 export class ResolutionError extends DraftsyncError {
   override readonly name = "ResolutionError";
 }
 
+interface ResolutionContext {
+  readonly attachments: Recorded["attachments"];
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
 /**
- * The effects of an operator's resolution (provenance `operator`) of operations at one address, which also settle them. It is
- * about the first one, the latest of its kind. What a person says of values is not confirmed, since a call before may have set
- * others: what a manifest has is sent again. `now` is in epoch milliseconds. Pure. Throws {@link ResolutionError}.
+ * The effects of an operator's resolution (provenance `operator`) of operations at one address, the one that is shown first
+ * before all others; they also settle them. What a person says of a file's values is not confirmed, since a call before may
+ * have set others: what a manifest has is sent again. Pure. Throws {@link ResolutionError}.
  */
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
   resolution: Resolution,
-  { attachments, now }: Pick<Recorded, "attachments"> & { readonly now: number },
+  { attachments, now }: ResolutionContext,
 ): readonly LedgerEffect[] {
-  const [latest, ...others] = operations;
-  if (latest === undefined) return [];
-  const other = others.find((each) => !isAnswered(each, latest, resolution));
-  if (other !== undefined) {
-    throw impossible(
-      `one answer cannot settle both calls in doubt about ${fileResourceOf(latest)}: ${latest.method} (${latest.kind}) and ${other.method} (${other.kind})`,
-      "Let apply settle both: with the file's entry in the manifests it is updated, without it, in a list that the document has, it is detached. Or say with --first how the one ended that was sent first; then of the next.",
-    );
-  }
+  const [shown, ...others] = operations;
+  if (shown === undefined) return [];
   const provenance: Provenance = { by: "operator", at: now };
+  const isAttached = presenceOf(shown, others, resolution);
+  if (isAttached !== undefined)
+    return [
+      ...(isAttached ? attachedEffects(operations, { attachments, provenance }) : goneEffects(operations)),
+      ...operations.map(({ kind, id }) =>
+        settled(id, kind === (isAttached ? "attach" : "detach") ? "done" : "not_sent"),
+      ),
+    ];
+  const isDone = resolution.type !== "not_done";
   return [
-    ...operations.flatMap((operation) => {
-      if (resolution.type === "not_done" || operation.kind !== latest.kind)
-        return [settled(operation.id, "not_sent")];
-      return [...doneEffects(operation, resolution, provenance), settled(operation.id, "done")];
-    }),
-    ...(latest.kind === "update" ? updateEffects(latest, { resolution, attachments, provenance }) : []),
+    ...(isDone ? doneEffects(shown, resolution, provenance) : []),
+    ...operations.map(({ id }) => settled(id, isDone ? "done" : "not_sent")),
+    ...(shown.kind === "update" ? updateEffects(shown, { isDone, attachments, provenance }) : []),
   ];
 }
 
-/**
- * Whether what a person says of the latest call about a file is enough for another one: it is, unless one may have detached the
- * file, or have set values that the latest does not tell.
- */
-function isAnswered(
-  { kind, intent }: RecordedOperation,
-  latest: RecordedOperation,
+/** Whether the file of the calls is attached; `undefined` when it is not known, and for a product or an upload. */
+function presenceOf(
+  shown: RecordedOperation,
+  others: readonly RecordedOperation[],
   { type }: Resolution,
+): boolean | undefined {
+  const { kind, address } = shown;
+  if (type === "attached" || type === "not_attached") {
+    if (fileResourceOf(shown) !== undefined) return type === "attached";
+    throw impossible(
+      `${address} is ${kind === "upload" ? "an upload" : `a ${kind}`} in doubt, not a file of a draft`,
+      kind === "upload" ? "Say --done or --not-done." : "Say --product-id ID or --not-done.",
+    );
+  }
+  if (type === "product" || fileResourceOf(shown) === undefined) return undefined;
+  const other = others.find((each) => !isAnsweredWith(each, shown, type));
+  if (other !== undefined) {
+    throw impossible(
+      `one answer cannot settle both calls in doubt about ${fileResourceOf(shown)}: ${shown.method} (${kind}) and ${other.method} (${other.kind})`,
+      "Let apply settle both: with the file's entry in the manifests it is updated, without it, in a list that the document has, it is detached. Or look whether the file is attached, and say --attached or --not-attached.",
+    );
+  }
+  if (kind === "update") return undefined;
+  return (kind === "attach") === (type === "done");
+}
+
+/** Whether what a person says of the call that is shown about a file is enough for another one. */
+function isAnsweredWith(
+  { kind, address, intent }: RecordedOperation,
+  shown: RecordedOperation,
+  type: "done" | "not_done",
 ): boolean {
-  if ((kind === "detach") !== (latest.kind === "detach")) return false;
-  const sent = new Map(Object.entries(latest.intent.attributes ?? {}));
+  if ((kind === "detach") !== (shown.kind === "detach")) return false;
+  if (shown.kind !== "update") return true;
+  const sent = new Map(Object.entries(shown.intent.attributes ?? {}));
   const own = Object.entries(intent.attributes ?? {});
-  const isSame = own.every(([name, value]) => sent.get(name) === value);
-  if (latest.kind === "attach") return type === "not_done" || kind === "attach" || isSame;
-  if (latest.kind !== "update") return true;
-  return type === "done" ? own.every(([name]) => sent.has(name)) : isSame && own.length === sent.size;
+  if (address !== shown.address) return false;
+  if (type === "done") return own.every(([name]) => sent.has(name));
+  return own.length === sent.size && own.every(([name, value]) => sent.get(name) === value);
+}
+
+interface FileContext {
+  readonly attachments: Recorded["attachments"];
+  readonly provenance: Provenance;
+}
+
+/** A file that is attached has the values it was attached with. One that was before, and its entry, is as it was confirmed last. */
+function attachedEffects(
+  operations: readonly RecordedOperation[],
+  { attachments, provenance }: FileContext,
+): readonly LedgerEffect[] {
+  const updates = operations.filter(({ kind }) => kind === "update");
+  const set = attributesSentBy(updates);
+  const attach = operations.find(({ kind }) => kind === "attach");
+  if (attach !== undefined) {
+    const { address, intent } = attach;
+    // A file that was attached by another call has the values of that.
+    const isByAnother = isAttachRefusal(intent.refusedWith ?? attach.status);
+    const attributes = { ...(isByAnother ? {} : intent.attributes), ...set };
+    const attachment = { ...fileOf(attach), address, attributes, ...digestOf(intent), provenance };
+    const attached: LedgerEffect = { type: "attached", attachment, ...replacesOf(intent.replaces) };
+    return isByAnother ? [attached] : [attached, { type: "values_forgotten", address }];
+  }
+  const record = recordOfFile(operations[0], attachments);
+  if (record === undefined || updates.length === 0) return [];
+  // What was not confirmed is sent as none.
+  const attributes = { ...clearedAttributes(set), ...record.attributes };
+  return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
+}
+
+function goneEffects([operation]: readonly RecordedOperation[]): readonly LedgerEffect[] {
+  return operation === undefined ? [] : [{ type: "detached", target: fileOf(operation) }];
+}
+
+function recordOfFile(
+  operation: RecordedOperation | undefined,
+  attachments: Recorded["attachments"],
+): RecordedAttachment | undefined {
+  const file = operation && fileResourceOf(operation);
+  return attachments.find((each) => fileResource(each) === file);
 }
 
 /** What an update in doubt leaves of a recorded file: what it sent, or what was confirmed before; and which entry has it. */
 function updateEffects(
   operation: RecordedOperation,
-  {
-    resolution,
-    attachments,
-    provenance,
-  }: Pick<Recorded, "attachments"> & { readonly resolution: Resolution; readonly provenance: Provenance },
+  { isDone, attachments, provenance }: FileContext & { readonly isDone: boolean },
 ): readonly LedgerEffect[] {
-  const isDone = resolution.type === "done";
-  const file = fileResourceOf(operation);
-  const record = attachments.find((each) => fileResource(each) === file);
+  const record = recordOfFile(operation, attachments);
   if (record === undefined) return [];
   const attributes = { ...record.attributes, ...(isDone ? operation.intent.attributes : {}) };
-  const attachment = { ...record, attributes, provenance };
-  return [effectOfUpdates(attachment, isDone ? operation : undefined, attachments)];
+  return effectsOfUpdates(record, { attributes, provenance }, isDone ? operation : undefined, attachments);
 }
 
 function settled(operationId: string, outcome: "done" | "not_sent"): LedgerEffect {
   return { type: "settled", operationId, outcome };
 }
 
+/** Of a product. The next plan uses the result of an upload; what an update leaves is recorded with its file. */
 function doneEffects(
   operation: RecordedOperation,
-  resolution: Exclude<Resolution, { type: "not_done" }>,
+  resolution: Resolution,
   provenance: Provenance,
 ): readonly LedgerEffect[] {
   const { address, kind } = operation;
@@ -110,33 +177,11 @@ function doneEffects(
       hint: "Look the product up at the service and give its id with --product-id, or say --not-done.",
     });
   }
-  if (resolution.type === "product") {
-    throw new ResolutionError(`${address} is an ${kind} in doubt: no product comes of it`, {
-      code: "resolution-needs-no-product",
-      hint: "Say --done or --not-done.",
-    });
-  }
-  switch (kind) {
-    case "attach": {
-      const { refusedWith = operation.status, attributes: sent = {}, replaces } = operation.intent;
-      // A file that was attached by another call has the values of that.
-      const attributes = isAttachRefusal(refusedWith) ? {} : sent;
-      const attachment = {
-        ...fileOf(operation),
-        address,
-        attributes,
-        ...digestOf(operation.intent),
-        provenance,
-      };
-      return [{ type: "attached", attachment, ...replacesOf(replaces) }];
-    }
-    case "detach":
-      return [{ type: "detached", target: fileOf(operation) }];
-    case "update":
-    case "upload":
-      // The next plan uses the result of an upload; what an update leaves is recorded with its file.
-      return [];
-  }
+  if (resolution.type !== "product") return [];
+  throw new ResolutionError(`${address} is an ${kind} in doubt: no product comes of it`, {
+    code: "resolution-needs-no-product",
+    hint: "Say --done or --not-done.",
+  });
 }
 
 function productEffects(

@@ -50,28 +50,32 @@ export function attributesSentBy(operations: readonly Pick<RecordedOperation, "i
 }
 
 /**
- * How a file is recorded once it is known how its updates in doubt ended. `last` is the latest that took effect: if it gave the
- * file to another entry, that one has it, unless the file or the entry has another by now. `attachments` are all recorded ones.
+ * How a file is recorded, with the values `known` by now, once it is known how its updates in doubt ended. `last` is the latest
+ * that took effect: its entry has the file, with no other values, unless the file or the entry has another by now. `attachments`
+ * are all recorded ones.
  */
-export function effectOfUpdates(
+export function effectsOfUpdates(
   record: RecordedAttachment,
+  known: Pick<RecordedAttachment, "attributes" | "provenance">,
   last: RecordedOperation | undefined,
   attachments: readonly RecordedAttachment[],
-): LedgerEffect {
-  const unchanged: LedgerEffect = { type: "rerecorded", attachment: record };
-  if (last?.intent.formerAddress === undefined) return unchanged;
+): readonly LedgerEffect[] {
+  const unchanged: LedgerEffect = { type: "rerecorded", attachment: { ...record, ...known } };
+  if (last === undefined || record.replacedBy !== undefined) return [unchanged];
   const { address, startedAt, intent } = last;
-  const { replacedBy, formerAddress, ...known } = record;
-  const isThere = [known.address, formerAddress].includes(intent.formerAddress) && replacedBy === undefined;
-  if (known.address === address || !isThere) return unchanged;
+  const released: LedgerEffect = { type: "values_forgotten", address };
+  if (record.address === address) return [unchanged, released];
+  const { formerAddress, ...rest } = record;
+  const isThere =
+    intent.formerAddress !== undefined && [rest.address, formerAddress].includes(intent.formerAddress);
   const hasAnother = attachments.some(
     ({ address: of, provenance: { by, at } }) =>
       of === address && (by === "post" || by === "patch") && at > startedAt,
   );
-  if (hasAnother) return unchanged;
+  if (!isThere || hasAnother) return [unchanged];
   const { replaces } = intent;
-  const attachment = { ...known, address };
-  return { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) };
+  const attachment = { ...rest, ...known, address };
+  return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }, released];
 }
 
 /** The names of the attributes that operations set. */

@@ -69,7 +69,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     // Of what was taken over and no entry manages, what was sent instead was withdrawn.
     if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
       return {
-        ...settlingChange(operation, kept && withoutEmpty({ ...sent, ...unmanagedOf(kept, entry) })),
+        ...settlingChange(operation, kept && withoutEmpty({ ...kept, ...sent, ...unmanagedOf(kept, entry) })),
         check_only: true,
       };
     if (isOwnUpdate) settled.add(change);
@@ -218,15 +218,15 @@ function compare(
   const desired = isReplaced
     ? withCarried(attachment, withoutEmpty(kept ?? known.attributes))
     : withCarried(attachment, kept ?? (own === known ? undefined : own?.attributes), others);
-  const doubt = index.doubtOf(known);
-  if (isAsDesired(address, desired, known, index) && doubt === undefined) return undefined;
-  const knownAttributes = index.knownAttributes(known);
-  const differs = !hasAttributes(kind, knownAttributes, desired.attributes);
   const isSame = !isReplaced && (own === undefined || own === known);
   const wanted = isSame ? withConfirmed(desired, known, index) : desired;
+  const doubt = index.doubtOf(known);
+  if (isAsDesired(address, wanted, known, index) && doubt === undefined) return undefined;
+  const knownAttributes = index.knownAttributes(known);
   const attributes = changedAttributes(kind, knownAttributes, wanted.attributes);
   // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
-  if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || !differs)) {
+  const isSet = hasAttributes(kind, knownAttributes, desired.attributes);
+  if (!isReplaced && doubt !== undefined && (doubt.kind === "detach" || isSet)) {
     const after = orderState({ ...desiredState(wanted, index), file_id: known.fileId });
     const names = changedAttributes(kind, {}, wanted.attributes);
     return { ...inDoubtChange({ ...doubt, address }, after, names), ...takeoverOf(takesOver) };
@@ -237,7 +237,7 @@ function compare(
   if (isReplaced) return { address, action: "replace", reason: "content_changed", before, after, ...basis };
   const same = orderState({ ...after, file_id: known.fileId });
   const rest = { ...basis, ...takeoverOf(takesOver) };
-  return differs
+  return attributes.length > 0
     ? { address, action: "update", reason: "attributes_differ", before, after: same, ...rest }
     : { address, action: "adopt", reason: "renamed", before, after: same, ...rest };
 }

@@ -121,7 +121,9 @@ export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, R
       return { ...record, address: fileResource(record), formerAddress: record.address, ...mark };
     });
   const inDoubt = recorded.inDoubt.filter((operation) => !assumed.has(fileResourceOf(operation) ?? ""));
-  return { ...recorded, attachments: [...others, ...assumed.values()], inDoubt };
+  // Nor does an entry that has a file wait for one.
+  const keptValues = new Map([...recorded.keptValues].filter(([address]) => !doubts.has(address)));
+  return { ...recorded, attachments: [...others, ...assumed.values()], inDoubt, keptValues };
 }
 
 /** What an attachment in doubt was sent with, or its file with other attributes; `null` when the ledger does not have the file. */

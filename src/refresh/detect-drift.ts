@@ -23,7 +23,7 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { effectOfUpdates, provenanceOnceRead, withoutDoubtful } from "../model/unsettled.ts";
+import { effectsOfUpdates, provenanceOnceRead, withoutDoubtful } from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { hasTakenEffect, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
@@ -263,7 +263,6 @@ function driftOfDoubtful(
       : { drift: [gone(record, at)], confirmations: settlements };
   }
   const confirmed = {
-    ...record,
     attributes: mergeAttributes(target.kind, record.attributes, returned),
     provenance: provenanceOnceRead(record, returned, at),
   };
@@ -271,7 +270,8 @@ function driftOfDoubtful(
     .filter((doubt) => hasTakenEffect(doubt, read))
     .sort((a, b) => a.startedAt - b.startedAt)
     .at(-1);
-  return { confirmations: [effectOfUpdates(confirmed, last, index.recorded.attachments), ...settlements] };
+  const { attachments } = index.recorded;
+  return { confirmations: [...effectsOfUpdates(record, confirmed, last, attachments), ...settlements] };
 }
 
 function driftOfProduct(observation: Extract<Observation, { type: "product" }>, { recorded }: Index): Part {

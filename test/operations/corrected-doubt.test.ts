@@ -96,7 +96,7 @@ test("resolve takes a file by its path, and settles nothing by an entry's name",
   expect(attached().map(([file]) => file)).not.toContain(old);
 });
 
-test("of two calls in doubt about a file, resolve --first settles the one that was sent first", async () => {
+test("two different calls in doubt about a file are settled by whether it is attached", async () => {
   const other = "drafts/1/product_files/2";
   await folder.write(manifest("{ file_id: 2, renderer: a }"));
   expect((await apply()).code).toBe(0);
@@ -110,12 +110,12 @@ test("of two calls in doubt about a file, resolve --first settles the one that w
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
   expect(await run("resolve", other, "--done")).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/DELETE .* PATCH.*--first/s),
+    stderr: expect.stringMatching(/DELETE .* PATCH.*--attached or --not-attached/s),
   });
-  const first = await run("resolve", other, "--first", "--done");
-  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining("the PATCH took effect") });
-  const next = await run("resolve", other, "--not-done");
-  expect(next).toMatchObject({ code: 0, stderr: expect.stringContaining("the DELETE did not take effect") });
+  expect(await run("resolve", other, "--attached")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`${other} is settled: the file is attached`),
+  });
   expect((await apply()).code).toBe(0);
   expect(attached()).toContainEqual([2, { renderer: "b" }]);
   expect(sandbox.state().products).toHaveLength(1);

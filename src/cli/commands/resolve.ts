@@ -26,7 +26,8 @@ interface ResolveFlags extends WriterFlags {
   readonly productId?: number;
   readonly done?: boolean;
   readonly notDone?: boolean;
-  readonly first?: boolean;
+  readonly attached?: boolean;
+  readonly notAttached?: boolean;
 }
 
 const command = "resolve";
@@ -47,7 +48,8 @@ export const defineResolve: DefineCommand = (program, cli) => {
     .option("--product-id <id>", "it took effect and created this product", parseProductId)
     .option("--done", "it took effect; of a publish: into the product that the draft has already")
     .option("--not-done", "it did not take effect")
-    .option("--first", "of several calls about one file, the one that was sent first")
+    .option("--attached", "the file is attached, whichever calls about it took effect")
+    .option("--not-attached", "the file is not attached")
     .addHelpText(
       "after",
       examples(
@@ -67,8 +69,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const recorded = await ledger.load();
   const doubts = doubtsToSettle(recorded);
   const address = addressIn(given, doubts, recorded);
-  const all = doubts.get(address) ?? [];
-  const operations = flags.first ? all.toSorted((a, b) => a.startedAt - b.startedAt).slice(0, 1) : all;
+  const operations = doubts.get(address) ?? [];
   const [operation] = operations;
   const flagged = readFlags(flags);
   if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
@@ -78,7 +79,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const resolution = withKeptProduct(said, kept);
   // What else was sent about a file that is attached may still change it.
   if (resolution.type === "not_done" || targetOf(operation) !== undefined)
-    await assertSettled(all, workspace);
+    await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
   const effects = resolutionOfAll(operations, resolution, {
     attachments: recorded.attachments,
@@ -211,17 +212,20 @@ function warnOfDraft({ terminal }: Cli, productId: number): void {
 }
 
 /** What the flags say; `undefined` when they say nothing. */
-function readFlags({ productId, done, notDone }: ResolveFlags): Resolution | undefined {
-  const said = [productId !== undefined, done === true, notDone === true].filter(Boolean).length;
-  if (said > 1) {
-    throw new CliError("--product-id, --done and --not-done exclude each other", {
-      code: "invalid-flag",
-      hint: "Pass one of them.",
-    });
-  }
-  if (productId !== undefined) return { type: "product", productId };
-  if (done) return { type: "done" };
-  return notDone ? { type: "not_done" } : undefined;
+function readFlags(flags: ResolveFlags): Resolution | undefined {
+  const { productId, done, notDone, attached, notAttached } = flags;
+  const said: Resolution[] = [
+    ...(productId === undefined ? [] : [{ type: "product", productId } as const]),
+    ...(done ? [{ type: "done" } as const] : []),
+    ...(notDone ? [{ type: "not_done" } as const] : []),
+    ...(attached ? [{ type: "attached" } as const] : []),
+    ...(notAttached ? [{ type: "not_attached" } as const] : []),
+  ];
+  if (said.length <= 1) return said[0];
+  throw new CliError("--product-id, --done, --not-done, --attached and --not-attached exclude each other", {
+    code: "invalid-flag",
+    hint: "Pass one of them.",
+  });
 }
 
 async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Promise<Resolution> {
@@ -326,5 +330,9 @@ function describe(resolution: Resolution, { method }: RecordedOperation): string
       return `the ${method} took effect`;
     case "not_done":
       return `the ${method} did not take effect, and is planned again if a manifest asks for it`;
+    case "attached":
+      return "the file is attached";
+    case "not_attached":
+      return "the file is not attached";
   }
 }

@@ -37,7 +37,7 @@ test.each([
   (type, attributes) => {
     const operations = [operation("update", { renderer: "vray" })];
     const effects = resolutionOfAll(operations, { type }, { attachments: [known], now: 5 });
-    expect(effects.at(-1)).toEqual({
+    expect(effects).toContainEqual({
       type: "rerecorded",
       attachment: { ...known, attributes, provenance: { by: "operator", at: 5 } },
     });
@@ -51,6 +51,7 @@ test("an attachment that took effect is recorded with what was sent, and nothing
   ];
   expect(resolutionOfAll(operations, { type: "done" }, { attachments: [], now: 5 })).toMatchObject([
     { type: "attached", attachment: { attributes: { renderer: "arnold" }, provenance: { by: "operator" } } },
+    { type: "values_forgotten" },
     { type: "settled", operationId: "attach", outcome: "done" },
     { type: "settled", operationId: "update", outcome: "not_sent" },
   ]);
@@ -70,7 +71,7 @@ test("the file that an attachment took the place of is the rest of a replacement
       { type: "done" },
       { attachments: [], now: 5 },
     ),
-  ).toMatchObject([{ type: "attached", replaces: 6 }, { type: "settled" }]);
+  ).toMatchObject([{ type: "attached", replaces: 6 }, { type: "values_forgotten" }, { type: "settled" }]);
 });
 
 const sentAs = (kind: RecordedOperation["kind"], attributes: object) => ({
@@ -82,19 +83,20 @@ const vray = sentAs("update", { renderer: "vray" });
 const both = sentAs("update", { renderer: "vray", file_format: "obj" });
 const arnold = sentAs("update", { renderer: "arnold" });
 
+const detach = operation("detach");
+const attach = sentAs("attach", { renderer: "vray" });
+const byAnotherEntry = { ...vray, address: "drafts/1/product_files/source:a.glb" };
+const withRecord = { attachments: [known], now: 5 };
+
 test.each([
-  ["a detach and an update", "done", operation("detach"), vray],
+  ["a detach and an update", "done", detach, vray],
+  ["an attachment and a detach", "not_done", attach, detach],
   ["an update of other values", "done", vray, both],
+  ["an update for another entry", "done", vray, byAnotherEntry],
   ["an update with a different value", "not_done", vray, arnold],
   ["an update of fewer values", "not_done", both, vray],
-  [
-    "an attachment and an update with a different value",
-    "done",
-    sentAs("attach", { renderer: "vray" }),
-    arnold,
-  ],
-] as const)("one answer does not settle %s, when the latest is %s", (_what, type, latest, other) => {
-  const resolve = () => resolutionOfAll([latest, other], { type }, { attachments: [known], now: 5 });
+] as const)("one answer does not settle %s, when %s is said", (_what, type, shown, other) => {
+  const resolve = () => resolutionOfAll([shown, other], { type }, withRecord);
   expect(resolve).toThrow("one answer cannot settle both");
 });
 
@@ -102,9 +104,57 @@ test.each([
   ["updates of the same value", "not_done", vray, vray],
   ["an update, and one before with a different value", "done", vray, arnold],
   ["an update, and one before of fewer values", "done", both, arnold],
-  ["two detaches", "done", operation("detach"), operation("detach")],
+  ["two detaches", "done", detach, detach],
+  ["an attachment, and an update with a different value", "done", attach, arnold],
   ["an attachment that was not made, and its check", "not_done", sentAs("attach", {}), vray],
-] as const)("one answer settles %s, when the latest is %s", (_what, type, latest, other) => {
-  const effects = resolutionOfAll([latest, other], { type }, { attachments: [known], now: 5 });
+  ["a detach and an update, and the file is attached", "attached", detach, vray],
+  ["a detach and an update, and the file is not attached", "not_attached", detach, vray],
+  ["updates for two entries", "attached", vray, byAnotherEntry],
+] as const)("one answer settles %s, when %s is said", (_what, type, shown, other) => {
+  const effects = resolutionOfAll([shown, other], { type }, withRecord);
   expect(effects.filter((effect) => effect.type === "settled")).toHaveLength(2);
+});
+
+test("a file that is attached after several calls has what was confirmed before, and is its entry's", () => {
+  const scaled = sentAs("update", { renderer: "vray", format_version: "2" });
+  for (const others of [[detach], [byAnotherEntry], []]) {
+    expect(resolutionOfAll([...others, scaled], { type: "attached" }, withRecord)).toContainEqual({
+      type: "rerecorded",
+      attachment: {
+        ...known,
+        attributes: { renderer: "arnold", file_format: "fbx", format_version: "" },
+        provenance: { by: "operator", at: 5 },
+      },
+    });
+  }
+});
+
+test("a file that is not attached after several calls is forgotten", () => {
+  const effects = resolutionOfAll([attach, detach, vray], { type: "not_attached" }, withRecord);
+  const target = { draftId: 1, kind: "product_files", fileId: 7 };
+  expect(effects).toMatchObject([
+    { type: "detached", target },
+    { type: "settled", outcome: "not_sent" },
+    { type: "settled", outcome: "done" },
+    { type: "settled", outcome: "not_sent" },
+  ]);
+});
+
+test.each(["publish", "upload"] as const)("whether a file is attached does not settle a %s", (kind) => {
+  const { intent: _, ...rest } = operation(kind);
+  const product = { ...rest, address: "drafts/1/product", intent: { draftId: 1 } };
+  expect(() => resolutionOfAll([product], { type: "attached" }, withRecord)).toThrow("not a file of a draft");
+});
+
+test.each([
+  ["an attachment", operation("attach", { renderer: "vray" })],
+  ["an update", vray],
+])("nothing is kept any more for an entry that has a file by %s that took effect", (_what, call) => {
+  expect(resolutionOfAll([call], { type: "done" }, withRecord)).toContainEqual({
+    type: "values_forgotten",
+    address: known.address,
+  });
+  expect(resolutionOfAll([call], { type: "not_done" }, withRecord)).not.toContainEqual(
+    expect.objectContaining({ type: "values_forgotten" }),
+  );
 });

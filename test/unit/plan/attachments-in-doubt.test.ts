@@ -208,3 +208,33 @@ test("an entry that is put back after an update and a detach in doubt gets its l
     { action: "in_doubt", after: { file_id: 10, renderer: "a" }, attributes: ["renderer"] },
   ]);
 });
+
+test("an attach in doubt of an entry that waited for a file is settled with all its values", () => {
+  const keptValues = new Map([[attach.address, { renderer: "a", format_version: "1" }]]);
+  const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, { file_format: "x" });
+  const sent = { file_format: "x", format_version: "1", renderer: "a" };
+  const attaching = doubt({ ...attach, intent: { ...file, fileId: 10, attributes: sent } });
+  const { changes } = planOf(
+    desired(entry),
+    recordedWith({ uploads: [upload], inDoubt: [attaching], keptValues }),
+  );
+  expect(changes).toMatchObject([{ action: "in_doubt", after: { file_id: 10, ...sent } }]);
+  expect(changes[0]).not.toHaveProperty("check_only");
+});
+
+test("a replacement in doubt whose content changed again takes over all values of the old file", () => {
+  const address = "drafts/1/product_files/source:a.glb";
+  const attributes = { file_format: "x", renderer: "a" };
+  const old = recordedFile(1, 9, { address, sha256: "old", attributes });
+  const inDoubt = [
+    doubt({
+      kind: "attach",
+      address,
+      intent: { ...file, fileId: 10, sha256: "new", replaces: 9, attributes },
+    }),
+    doubt({ id: "op-2", kind: "update", address, intent: { ...file, fileId: 10, attributes } }),
+  ];
+  const entry = wantedSource(1, "a.glb", "newer", { file_format: "x" });
+  const { changes } = planOf(desired(entry), recordedWith({ attachments: [old], inDoubt }));
+  expect(changes[0]).toMatchObject({ address, after: { file_id: 10, ...attributes }, check_only: true });
+});

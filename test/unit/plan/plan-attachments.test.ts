@@ -41,28 +41,18 @@ const updateInDoubt = doubt({
 });
 
 test.each([
-  [
-    "are sent again where the manifest has them",
-    wantedSource(1, "a.glb", "same", { renderer: "x" }),
-    ["update", { renderer: "x", file_format: "fbx" }],
-  ],
-  ["stay as they are where it has none", wantedSource(1, "a.glb", "same"), []],
-  [
-    "go with a new content",
-    wantedSource(1, "a.glb", "new"),
-    ["replace", { renderer: "x", file_format: "fbx" }],
-  ],
-] as const)("values that a person has given %s", (_how, entry, [action, after]) => {
-  const record = recordedFile(1, 10, {
-    address: source,
-    sha256: "same",
-    attributes: { renderer: "x", file_format: "fbx" },
-    provenance: { by: "operator", at: 0 },
-  });
+  ["are sent again where the manifest has them", "update", "same", { renderer: "x" }],
+  ["are sent again where it has none", "update", "same", {}],
+  ["go with a new content", "replace", "new", {}],
+] as const)("values that a person has given %s", (_how, action, content, managed) => {
+  const attributes = { renderer: "x", file_format: "fbx" };
+  const provenance = { by: "operator", at: 0 } as const;
+  const record = recordedFile(1, 10, { address: source, sha256: "same", attributes, provenance });
+  const entry = wantedSource(1, "a.glb", content, managed);
   const desired = desiredWith({ drafts: [draftWith(1, { attachments: [entry] })] });
   const { changes } = planOf(desired, recordedWith({ attachments: [record] }));
-  expect(changes).toMatchObject(action === undefined ? [] : [{ action, after }]);
-  expect(changes).toHaveLength(action === undefined ? 0 : 1);
+  expect(changes).toMatchObject([{ action, after: attributes, attributes: ["file_format", "renderer"] }]);
+  expect(changes).toHaveLength(1);
 });
 
 describe("attachments", () => {

@@ -78,7 +78,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
       [
         "an update in doubt to the observed value",
         { doubts: [updateTo({ renderer: "arnold" })] },
-        ["rerecorded", "settled update done"],
+        ["rerecorded", "values_forgotten", "settled update done"],
       ],
       [
         "an update in doubt to a different value",
@@ -101,7 +101,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
       [
         "an update in doubt to the observed value",
         { doubts: [updateTo({ renderer: "vray" })] },
-        ["rerecorded", "settled update done"],
+        ["rerecorded", "values_forgotten", "settled update done"],
       ],
       ["a detach in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
       ["an unrecorded file", { isRecorded: false }, ["drift found file_format renderer"]],
