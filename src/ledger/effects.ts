@@ -12,10 +12,11 @@ import { raiseVersions } from "./versions.ts";
 
 type EffectOf<Type extends LedgerEffect["type"]> = Extract<LedgerEffect, { type: Type }>;
 
-/** When an effect is recorded (epoch milliseconds), and the operation it follows from. */
+/** When an effect is recorded, and the operation it follows from, which was sent at `until` if it is replayed; epoch milliseconds. */
 export interface EffectContext {
   readonly at: number;
   readonly by?: string;
+  readonly until?: number;
 }
 
 /**
@@ -67,7 +68,7 @@ export async function applyEffects(
 export async function applyEffect(
   queries: LedgerQueries,
   effect: LedgerEffect,
-  { at, by }: EffectContext,
+  { at, by, until }: EffectContext,
 ): Promise<void> {
   switch (effect.type) {
     case "attached":
@@ -78,7 +79,7 @@ export async function applyEffect(
       return readdress(queries, effect);
     case "detached":
       await detach(queries, effect.target);
-      return settleGone(queries, effect.target, { at, by });
+      return settleGone(queries, effect.target, { at, by, until });
     case "values_forgotten":
       return releaseValues(queries, effect.address);
     case "published":

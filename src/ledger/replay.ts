@@ -1,11 +1,14 @@
 import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
+import { fileResourceOf, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
+import { type FileTarget, fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import { applyEffect } from "./effects.ts";
-import { readOperations, readRuns } from "./history.ts";
+import { readLaterCalls, readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, resendOperation, startRun, supersede } from "./journal.ts";
-import type { LedgerQueries } from "./tables.ts";
+import { addRecord, selectAttachment } from "./records.ts";
+import { type LedgerQueries, tables } from "./tables.ts";
 import { raiseVersions } from "./versions.ts";
 
 /** Where and when (epoch milliseconds) a record is replayed, and which one to keep in a conflict. */
@@ -20,12 +23,14 @@ interface ReplayContext {
  *
  * | the operation in the ledger | result |
  * |---|---|
- * | missing (the ledger is older than the call) | intent, outcome and effects are recorded |
+ * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; the draft of a file may be published |
  * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
  * | asked to wait, and sent again since (the ledger is older than that) | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
  * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
  * | with this outcome | nothing |
+ *
+ * What the ledger knows from after the call stays: no effect replaces it, and what was sent later stays in doubt.
  *
  * `keep-ledger` records the outcome without its effects; `use-recovered` reverts the settlement, or replaces the record of
  * the other product.
@@ -44,36 +49,110 @@ export async function replay(
   if (course.type === "conflict") return { ...course, ...other };
   if (course.type === "known") return course;
 
-  if (found === undefined) await beginAgain(queries, record, context);
+  if (found === undefined) await beginAgain(queries, record, location);
   else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
   const finished = await finishOperation(queries, operation.id, { ...result, at });
   if (course.type === "note") return course.overruled ? { type: "noted", ...other } : { type: "known" };
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await revertLedger(queries, record);
+  const until = found?.startedAt ?? record.savedAt;
+  const later = new LaterKnowledge(queries, await readLaterCalls(queries, location, until), record.savedAt);
+  let isOutdated = false;
   for (const effect of record.effects) {
-    if (course.overrules || !products.known.has(effect))
-      await apply(queries, effect, { ...context, by: operation.id });
+    if (!course.overrules && products.known.has(effect)) continue;
+    const left = await later.leftOf(effect);
+    if (left !== effect) isOutdated = true;
+    if (left !== undefined) await apply(queries, left, { ...context, by: operation.id, until });
   }
+  if (found === undefined) await markMaybePublished(queries, record, at);
   if (result.outcome === "done")
-    await supersede(queries, { operationId: operation.id, ...finished }, { effects: record.effects, at });
-  return { type: "recorded", ...other };
+    await supersede(
+      queries,
+      { operationId: operation.id, ...finished },
+      { effects: record.effects, at, until },
+    );
+  return { type: isOutdated ? "outdated" : "recorded", ...other };
+}
+
+/** What the ledger knows of files from after a call: it is newer than the call's outcome, and stays. */
+class LaterKnowledge {
+  readonly #queries: LedgerQueries;
+  readonly #calls: readonly StoredOperation[];
+  readonly #savedAt: number;
+
+  /** `calls` are about files, and were sent later; `savedAt` is when the outcome was saved, epoch milliseconds. */
+  constructor(queries: LedgerQueries, calls: readonly StoredOperation[], savedAt: number) {
+    this.#queries = queries;
+    this.#calls = calls.filter(({ settled, outcome }) => (settled?.as ?? outcome) === "done");
+    this.#savedAt = savedAt;
+  }
+
+  /**
+   * What is left to record of an effect. A file whose entry has another one since is recorded by its path, as what its entry left
+   * behind: it is attached, and nothing else would tell.
+   */
+  async leftOf(effect: LedgerEffect): Promise<LedgerEffect | undefined> {
+    if (effect.type === "detached" || effect.type === "readdressed")
+      return (await this.#isKnown(effect.target)) ? undefined : effect;
+    if (effect.type !== "attached" && effect.type !== "rerecorded") return effect;
+    const { attachment } = effect;
+    if (await this.#isKnown(attachment)) return undefined;
+    const { address } = attachment;
+    if (!(await this.#isTaken(address, attachment))) return effect;
+    const left = { ...attachment, address: fileResource(attachment), formerAddress: address };
+    return { type: "attached", attachment: left };
+  }
+
+  async #isKnown(file: FileTarget): Promise<boolean> {
+    const record = await selectAttachment(this.#queries, file).select("provenance_at").executeTakeFirst();
+    return this.#isNewer(fileResource(file), record?.provenance_at);
+  }
+
+  /** Whether the address has a different file, of which something newer is known. */
+  async #isTaken(address: string, file: FileTarget): Promise<boolean> {
+    const held = this.#queries.selectFrom("attachments").where("address", "=", address);
+    const holder = await held.select(["draft_id", "kind", "file_id", "provenance_at"]).executeTakeFirst();
+    if (holder === undefined) return false;
+    const resource = `drafts/${holder.draft_id}/${holder.kind}/${holder.file_id}`;
+    return resource !== fileResource(file) && this.#isNewer(resource, holder.provenance_at);
+  }
+
+  #isNewer(resource: string, knownAt: number | undefined): boolean {
+    return (
+      this.#calls.some((call) => fileResourceOf(call) === resource) ||
+      (knownAt !== undefined && Number(knownAt) > this.#savedAt)
+    );
+  }
+}
+
+/**
+ * The ledger was restored from before the call, so the draft may have been published since. A publication that is replayed
+ * afterwards settles that.
+ */
+async function markMaybePublished(
+  queries: LedgerQueries,
+  { operation }: RecoveryRecord,
+  at: number,
+): Promise<void> {
+  const file = targetOf(operation);
+  if (file !== undefined) await addRecord(queries, tables.maybe_published, { draftId: file.draftId, at });
 }
 
 async function beginAgain(
   queries: LedgerQueries,
   { operation, command, savedAt }: RecoveryRecord,
-  { location, at }: ReplayContext,
+  location: string,
 ): Promise<void> {
   const [run] = await readRuns(queries, location, { id: operation.runId });
   if (run === undefined)
     await startRun(queries, { id: operation.runId, command, planId: "", startedAt: savedAt });
-  await beginOperation(queries, operation, at);
+  await beginOperation(queries, operation, savedAt);
 }
 
 async function apply(
   queries: LedgerQueries,
   effect: LedgerEffect,
-  context: ReplayContext & { readonly by: string },
+  context: ReplayContext & { readonly by: string; readonly until: number },
 ): Promise<void> {
   switch (effect.type) {
     case "rerecorded":

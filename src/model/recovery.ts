@@ -81,7 +81,9 @@ export type ConflictChoice = (typeof conflictChoices)[number];
  *
  * `otherProduct` is the product that the ledger had for the same publication or copy: it exists, too.
  */
-export type ReplayResult = (
-  | { readonly type: "recorded" | "known" | "noted" }
-  | { readonly type: "conflict"; readonly ledger: string }
-) & { readonly otherProduct?: number };
+export type ReplayResult =
+  /** `outdated`: the ledger knows something newer of a file, which stays. */
+  (
+    | { readonly type: "recorded" | "outdated" | "known" | "noted" }
+    | { readonly type: "conflict"; readonly ledger: string }
+  ) & { readonly otherProduct?: number };

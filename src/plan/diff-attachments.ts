@@ -265,8 +265,8 @@ function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"
 }
 
 /**
- * What settles an update in doubt also puts back the last confirmed values that it may have changed and no entry manages any
- * more: what was sent was withdrawn. So does the first call after a person's word about a file.
+ * What settles an update in doubt also puts back the last confirmed values that it may have changed, or clears what had none, and
+ * no entry manages any more: what was sent was withdrawn. So does the first call after a person's word about a file.
  */
 function withConfirmed(
   attachment: DesiredAttachment,
@@ -275,7 +275,8 @@ function withConfirmed(
 ): DesiredAttachment {
   if (!index.hasOpenValues(known)) return attachment;
   const certain = new Set(Object.keys(index.knownAttributes(known)));
-  const confirmed = omitAttributes(known.attributes, certain);
+  const sent = clearedAttributes(index.possibleAttributes(known));
+  const confirmed = omitAttributes({ ...sent, ...known.attributes }, certain);
   return { ...attachment, attributes: { ...confirmed, ...attachment.attributes } };
 }
 

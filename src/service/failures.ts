@@ -189,8 +189,9 @@ export function describeFailure(facts: FailureFacts): CallFailure {
 function hintOf(facts: FailureFacts): string {
   const { code, doubt } = facts;
   const hint = causeHintOf(facts);
-  if (code === "accepted" && doubt === "update")
-    return `${doubtHints.update} If it stays so: \`draftsync explain accepted\`.`;
+  const isRepeated = doubt === "update" || doubt === "detach";
+  if ((code === "accepted" && doubt === "update") || (code === "conflict" && isRepeated))
+    return `${doubtHints[doubt]} If it stays so: \`draftsync explain ${code}\`.`;
   if (doubt === undefined) return hint ?? runAgain;
   if (doubt === "non_idempotent" || hint === undefined) return doubtHints[doubt];
   return `${hint} ${doubtHints[doubt]}`;

@@ -43,6 +43,24 @@ async function begin(ledger: StateStore, operation = attachOperation("op")): Pro
   await ledger.begin(operation);
 }
 
+/** An update of file 1, and what its outcome records. */
+const update = (id: string): NewOperation => ({
+  ...attachOperation(id),
+  kind: "update",
+  path: "/api/drafts/7/product_files/1",
+});
+const updated = (file_format: string): LedgerEffect => ({
+  type: "rerecorded",
+  attachment: attachment(1, { attributes: { file_format } }),
+});
+const source = "drafts/7/product_files/source:a.glb";
+
+/** Begins an operation after all that were begun before. */
+async function beginLater(ledger: StateStore, operation: NewOperation): Promise<void> {
+  for (const now = Date.now(); Date.now() === now; );
+  await ledger.begin(operation);
+}
+
 const settle = (ledger: StateStore, outcome: "done" | "not_sent") =>
   ledger.record([{ type: "settled", operationId: "op", outcome }]);
 
@@ -51,8 +69,8 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
   describe(`${name}: recovery records`, () => {
     test("end the operation once", async () => {
       const { ledger } = await make();
-      await begin(ledger);
-      await ledger.begin({ ...attachOperation("earlier"), kind: "update" });
+      await begin(ledger, { ...attachOperation("earlier"), kind: "update" });
+      await ledger.begin(attachOperation("op"));
       expect(await ledger.replay(record())).toEqual({ type: "recorded" });
       expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
       await ledger.record([attached(1, { attributes: { file_format: "obj" } })]);
@@ -189,6 +207,63 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(outcome)).toEqual({ type: "recorded" });
       expect((await ledger.load()).publications).toMatchObject([{ productId: 5 }]);
       expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+    });
+
+    test("leave a later call about the file in doubt, until its own outcome is replayed", async () => {
+      const { ledger } = await make();
+      await begin(ledger, update("op"));
+      await ledger.record([attached(1)]);
+      await beginLater(ledger, update("later"));
+      const [v2, v3] = ["v2", "v3"].map((format) => [updated(format)]);
+      expect(await ledger.replay(record({ operation: update("op"), effects: v2 ?? [] }))).toEqual({
+        type: "recorded",
+      });
+      expect((await ledger.load()).inDoubt).toMatchObject([{ id: "later" }]);
+      expect(await ledger.replay(record({ operation: update("later"), effects: v3 ?? [] }))).toEqual({
+        type: "recorded",
+      });
+      expect(await ledger.load()).toMatchObject({
+        inDoubt: [],
+        attachments: [{ attributes: { file_format: "v3" } }],
+      });
+    });
+
+    test.each<[string, NewOperation, LedgerEffect]>([
+      ["an update", update("op"), updated("v2")],
+      ["an attachment", attachOperation("op"), attached(1)],
+      ["a detach", { ...update("op"), kind: "detach" }, { type: "detached", target: attachment(1) }],
+    ])("of %s leave what a later call has done", async (_what, operation, effect) => {
+      const { ledger } = await make();
+      await ledger.record([attached(1)]);
+      await begin(ledger, update("later"));
+      await ledger.finish("later", done, [updated("v3")]);
+      const outcome = record({ operation, effects: [effect] });
+      expect(await ledger.replay(outcome)).toEqual({ type: "outdated" });
+      expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "v3" } }]);
+      expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+    });
+
+    test("record a file as left over whose entry has another one by now", async () => {
+      const { ledger } = await make();
+      await begin(ledger, { ...attachOperation("later", 2), address: source });
+      await ledger.finish("later", done, [attached(2, { address: source })]);
+      const operation = { ...attachOperation("op"), address: source };
+      const outcome = record({ operation, effects: [attached(1, { address: source })] });
+      expect(await ledger.replay(outcome)).toEqual({ type: "outdated" });
+      expect((await ledger.load()).attachments).toMatchObject([
+        { fileId: 1, address: "drafts/7/product_files/1", formerAddress: source },
+        { fileId: 2, address: source },
+      ]);
+    });
+
+    test("of a call that the ledger lacks show that its draft may be published, until that is replayed", async () => {
+      const { ledger } = await make();
+      const outcome = record({ operation: update("op"), effects: [updated("v2")] });
+      expect(await ledger.replay(outcome)).toEqual({ type: "recorded" });
+      expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
+      const operation = { ...publishOperation, id: "publish" };
+      await ledger.replay(record({ operation, effects: [publication(5)], productId: 5 }));
+      expect((await ledger.load()).maybePublished.size).toBe(0);
     });
 
     test("are rejected completely when one effect is invalid", async () => {

@@ -109,7 +109,7 @@ test("a file that is named another way is settled while an update of it is in do
   const known = [recordedFile(1, 10, { address: attach.address, attributes: { file_format: "x" } })];
   const entry = wantedFile(1, 10, { file_format: "x" });
   expect(lines(desired(entry), recordedWith({ attachments: known, inDoubt: [update] }))).toEqual([
-    "in_doubt outcome_unknown drafts/1/product_files/10 [file_format]",
+    "in_doubt outcome_unknown drafts/1/product_files/10 [file_format,renderer]",
   ]);
 });
 

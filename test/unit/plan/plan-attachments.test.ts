@@ -108,7 +108,7 @@ describe("attachments", () => {
       "settles an update in doubt of an attribute that is no longer managed",
       [wantedFile(1, 10)],
       holding({}, updateInDoubt),
-      [`in_doubt outcome_unknown ${byId}`],
+      [`in_doubt outcome_unknown ${byId} [renderer]`],
     ],
     [
       "settles a detach in doubt of a file that is declared again",
