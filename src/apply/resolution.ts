@@ -112,27 +112,27 @@ interface FileContext {
   readonly provenance: Provenance;
 }
 
-/** A file that is attached has the values it was attached with. One that was before, and its entry, is as it was confirmed last. */
+/** A file that is attached has the values that it was attached with. One that was before, and its entry, is as it was confirmed last. */
 function attachedEffects(
   operations: readonly RecordedOperation[],
   { attachments, provenance }: FileContext,
 ): readonly LedgerEffect[] {
   const updates = operations.filter(({ kind }) => kind === "update");
-  const set = attributesSentBy(updates);
+  // What an update has sent is not confirmed: it is sent as none.
+  const none = clearedAttributes(attributesSentBy(updates));
   const attach = operations.find(({ kind }) => kind === "attach");
   if (attach !== undefined) {
     const { address, intent } = attach;
     // A file that was attached by another call has the values of that.
     const isByAnother = isAttachRefusal(intent.refusedWith ?? attach.status);
-    const attributes = { ...(isByAnother ? {} : intent.attributes), ...set };
+    const attributes = { ...none, ...(isByAnother ? {} : intent.attributes) };
     const attachment = { ...fileOf(attach), address, attributes, ...digestOf(intent), provenance };
     const attached: LedgerEffect = { type: "attached", attachment, ...replacesOf(intent.replaces) };
     return isByAnother ? [attached] : [attached, { type: "values_forgotten", address }];
   }
   const record = recordOfFile(operations[0], attachments);
   if (record === undefined || updates.length === 0) return [];
-  // What was not confirmed is sent as none.
-  const attributes = { ...clearedAttributes(set), ...record.attributes };
+  const attributes = { ...none, ...record.attributes };
   return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
 }
 

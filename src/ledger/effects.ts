@@ -12,11 +12,10 @@ import { raiseVersions } from "./versions.ts";
 
 type EffectOf<Type extends LedgerEffect["type"]> = Extract<LedgerEffect, { type: Type }>;
 
-/** When an effect is recorded, and the operation it follows from, which was sent at `until` if it is replayed; epoch milliseconds. */
+/** When an effect is recorded (epoch milliseconds), and the operation it follows from. */
 export interface EffectContext {
   readonly at: number;
   readonly by?: string;
-  readonly until?: number;
 }
 
 /**
@@ -68,7 +67,7 @@ export async function applyEffects(
 export async function applyEffect(
   queries: LedgerQueries,
   effect: LedgerEffect,
-  { at, by, until }: EffectContext,
+  { at, by }: EffectContext,
 ): Promise<void> {
   switch (effect.type) {
     case "attached":
@@ -79,7 +78,7 @@ export async function applyEffect(
       return readdress(queries, effect);
     case "detached":
       await detach(queries, effect.target);
-      return settleGone(queries, effect.target, { at, by, until });
+      return settleGone(queries, effect.target, { at, by });
     case "values_forgotten":
       return releaseValues(queries, effect.address);
     case "published":

@@ -45,21 +45,6 @@ export async function readOperations(
   return recordsOf(tables.operations, await found.execute(), location).map(withDetail);
 }
 
-/** Calls about files that were sent after this time, epoch milliseconds. */
-export async function readLaterCalls(
-  queries: LedgerQueries,
-  location: string,
-  since: number,
-): Promise<StoredOperation[]> {
-  const rows = await queries
-    .selectFrom("operations")
-    .selectAll()
-    .where("started_at", ">", since)
-    .where("kind", "in", ["attach", "update", "detach"])
-    .execute();
-  return recordsOf(tables.operations, rows, location);
-}
-
 /** The longest that the calls of one operation take, with their retries and the waits that the service asks for, milliseconds. */
 const longestOperationMs = 3_600_000;
 

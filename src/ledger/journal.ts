@@ -127,49 +127,39 @@ export async function loseOpenCalls(queries: LedgerQueries, at: number): Promise
 
 /**
  * Settles what an operation that is done proves: updates and detaches in doubt of the same files, and uploads in doubt at the
- * same address. Files are compared by path, because the address of a file may change between two runs. What was sent after
- * `until` stays in doubt.
+ * same address. Files are compared by path, because the address of a file may change between two runs.
  */
 export async function supersede(
   queries: LedgerQueries,
   done: FinishedOperation & { readonly operationId: string },
-  {
-    effects,
-    at,
-    until,
-  }: { readonly effects: readonly LedgerEffect[]; readonly at: number; readonly until?: number | undefined },
+  { effects, at }: { readonly effects: readonly LedgerEffect[]; readonly at: number },
 ): Promise<void> {
   const { operationId, path, address } = done;
   const attached = effects.flatMap((effect) =>
     effect.type === "attached" ? [pathOf(effect.attachment)] : [],
   );
   const paths = sql.join([path, ...attached]);
-  const isEarlier = until === undefined ? sql`1 = 1` : sql`started_at <= ${until}`;
   await sql`update operations
     set settled_at = ${at}, settled_as = 'superseded', settled_by = ${operationId}
-    where ${inDoubt} and id <> ${operationId} and ${isEarlier} and
+    where ${inDoubt} and id <> ${operationId} and
       ((kind in ('update', 'detach') and path in (${paths})) or (kind = 'upload' and address = ${address}))`.execute(
     queries,
   );
 }
 
-/** A file that is not attached leaves nothing of its updates and detaches in doubt, but of those sent after `until`. */
+/** A file that is not attached leaves nothing of its updates and detaches in doubt. */
 export async function settleGone(
   queries: LedgerQueries,
   file: FileTarget,
-  {
-    at,
-    by,
-    until,
-  }: { readonly at: number; readonly by?: string | undefined; readonly until?: number | undefined },
+  { at, by }: { readonly at: number; readonly by?: string | undefined },
 ): Promise<void> {
-  const found = queries
+  await queries
     .updateTable("operations")
     .set({ settled_at: at, settled_as: "superseded", settled_by: by ?? null })
     .where(inDoubt)
     .where("kind", "in", ["update", "detach"])
-    .where("path", "=", pathOf(file));
-  await (until === undefined ? found : found.where("started_at", "<=", until)).execute();
+    .where("path", "=", pathOf(file))
+    .execute();
 }
 
 function pathOf(file: FileTarget): string {

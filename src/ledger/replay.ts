@@ -2,10 +2,10 @@ import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { fileResourceOf, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
-import { type FileTarget, fileResource } from "../model/resource.ts";
+import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { applyEffect } from "./effects.ts";
-import { readLaterCalls, readOperations, readRuns } from "./history.ts";
+import { applyEffect, type EffectContext } from "./effects.ts";
+import { readInDoubt, readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, resendOperation, startRun, supersede } from "./journal.ts";
 import { addRecord, selectAttachment } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
@@ -23,14 +23,14 @@ interface ReplayContext {
  *
  * | the operation in the ledger | result |
  * |---|---|
- * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; the draft of a file may be published |
+ * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; a file's draft may be published |
  * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
  * | asked to wait, and sent again since (the ledger is older than that) | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
  * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
  * | with this outcome | nothing |
  *
- * What the ledger knows from after the call stays: no effect replaces it, and what was sent later stays in doubt.
+ * Where the ledger may know something newer about the file, the call is recorded in doubt, and apply settles it.
  *
  * `keep-ledger` records the outcome without its effects; `use-recovered` reverts the settlement, or replaces the record of
  * the other product.
@@ -49,80 +49,47 @@ export async function replay(
   if (course.type === "conflict") return { ...course, ...other };
   if (course.type === "known") return course;
 
-  if (found === undefined) await beginAgain(queries, record, location);
+  if (found === undefined) await beginAgain(queries, record, context);
   else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
+  if (found === undefined) await markMaybePublished(queries, record, at);
+  const isOpen = found !== undefined && !(course.type === "record" && course.overrules);
+  if (course.type === "record" && (await isMaybeOutdated(queries, record, { location, isOpen }))) {
+    await raiseVersions(queries, record.effects, operation.runId);
+    await reopenOperation(queries, operation.id);
+    await finishOperation(queries, operation.id, { outcome: "unknown", attempts: result.attempts, at });
+    return { type: "in_doubt", ...other };
+  }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
   if (course.type === "note") return course.overruled ? { type: "noted", ...other } : { type: "known" };
   await raiseVersions(queries, record.effects, operation.runId);
-  if (course.overrules) await revertLedger(queries, record);
-  const until = found?.startedAt ?? record.savedAt;
-  const later = new LaterKnowledge(queries, await readLaterCalls(queries, location, until), record.savedAt);
-  let isOutdated = false;
+  if (course.overrules) await revertLedger(queries, record, { at, by: operation.id });
   for (const effect of record.effects) {
-    if (!course.overrules && products.known.has(effect)) continue;
-    const left = await later.leftOf(effect);
-    if (left !== effect) isOutdated = true;
-    if (left !== undefined) await apply(queries, left, { ...context, by: operation.id, until });
+    if (course.overrules || !products.known.has(effect))
+      await apply(queries, effect, { ...context, by: operation.id });
   }
-  if (found === undefined) await markMaybePublished(queries, record, at);
   if (result.outcome === "done")
-    await supersede(
-      queries,
-      { operationId: operation.id, ...finished },
-      { effects: record.effects, at, until },
-    );
-  return { type: isOutdated ? "outdated" : "recorded", ...other };
+    await supersede(queries, { operationId: operation.id, ...finished }, { effects: record.effects, at });
+  return { type: "recorded", ...other };
 }
 
-/** What the ledger knows of files from after a call: it is newer than the call's outcome, and stays. */
-class LaterKnowledge {
-  readonly #queries: LedgerQueries;
-  readonly #calls: readonly StoredOperation[];
-  readonly #savedAt: number;
-
-  /** `calls` are about files, and were sent later; `savedAt` is when the outcome was saved, epoch milliseconds. */
-  constructor(queries: LedgerQueries, calls: readonly StoredOperation[], savedAt: number) {
-    this.#queries = queries;
-    this.#calls = calls.filter(({ settled, outcome }) => (settled?.as ?? outcome) === "done");
-    this.#savedAt = savedAt;
-  }
-
-  /**
-   * What is left to record of an effect. A file whose entry has another one since is recorded by its path, as what its entry left
-   * behind: it is attached, and nothing else would tell.
-   */
-  async leftOf(effect: LedgerEffect): Promise<LedgerEffect | undefined> {
-    if (effect.type === "detached" || effect.type === "readdressed")
-      return (await this.#isKnown(effect.target)) ? undefined : effect;
-    if (effect.type !== "attached" && effect.type !== "rerecorded") return effect;
-    const { attachment } = effect;
-    if (await this.#isKnown(attachment)) return undefined;
-    const { address } = attachment;
-    if (!(await this.#isTaken(address, attachment))) return effect;
-    const left = { ...attachment, address: fileResource(attachment), formerAddress: address };
-    return { type: "attached", attachment: left };
-  }
-
-  async #isKnown(file: FileTarget): Promise<boolean> {
-    const record = await selectAttachment(this.#queries, file).select("provenance_at").executeTakeFirst();
-    return this.#isNewer(fileResource(file), record?.provenance_at);
-  }
-
-  /** Whether the address has a different file, of which something newer is known. */
-  async #isTaken(address: string, file: FileTarget): Promise<boolean> {
-    const held = this.#queries.selectFrom("attachments").where("address", "=", address);
-    const holder = await held.select(["draft_id", "kind", "file_id", "provenance_at"]).executeTakeFirst();
-    if (holder === undefined) return false;
-    const resource = `drafts/${holder.draft_id}/${holder.kind}/${holder.file_id}`;
-    return resource !== fileResource(file) && this.#isNewer(resource, holder.provenance_at);
-  }
-
-  #isNewer(resource: string, knownAt: number | undefined): boolean {
-    return (
-      this.#calls.some((call) => fileResourceOf(call) === resource) ||
-      (knownAt !== undefined && Number(knownAt) > this.#savedAt)
-    );
-  }
+/**
+ * Whether the ledger may know something newer about the file of a call that is done: it lacks the call, a person has settled it
+ * otherwise, or another call about the file is in doubt. No clock tells which came last.
+ */
+async function isMaybeOutdated(
+  queries: LedgerQueries,
+  { operation, result, effects }: RecoveryRecord,
+  { location, isOpen }: { readonly location: string; readonly isOpen: boolean },
+): Promise<boolean> {
+  const file = fileResourceOf(operation);
+  if (file === undefined || result.outcome !== "done") return false;
+  if (!isOpen) return true;
+  const settled = new Set(effects.flatMap((each) => (each.type === "settled" ? [each.operationId] : [])));
+  const doubts = await readInDoubt(queries, location);
+  return doubts.some((each) => {
+    const { id } = each;
+    return id !== operation.id && !settled.has(id) && fileResourceOf(each) === file;
+  });
 }
 
 /**
@@ -141,18 +108,18 @@ async function markMaybePublished(
 async function beginAgain(
   queries: LedgerQueries,
   { operation, command, savedAt }: RecoveryRecord,
-  location: string,
+  { location, at }: ReplayContext,
 ): Promise<void> {
   const [run] = await readRuns(queries, location, { id: operation.runId });
   if (run === undefined)
     await startRun(queries, { id: operation.runId, command, planId: "", startedAt: savedAt });
-  await beginOperation(queries, operation, savedAt);
+  await beginOperation(queries, operation, at);
 }
 
 async function apply(
   queries: LedgerQueries,
   effect: LedgerEffect,
-  context: ReplayContext & { readonly by: string; readonly until: number },
+  context: ReplayContext & { readonly by: string },
 ): Promise<void> {
   switch (effect.type) {
     case "rerecorded":
@@ -185,7 +152,8 @@ function decide(circumstances: {
   const { found, record, products, choice } = circumstances;
   // Without attempts, it only ended because its lock was taken over.
   if (found?.attempts !== undefined && !wasSentAgain(found, record)) {
-    if (found.outcome === record.result.outcome || choice === "keep-ledger") return { type: "known" };
+    const isKnown = found.outcome === record.result.outcome || isLeftInDoubt(found, record);
+    if (isKnown || choice === "keep-ledger") return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };
   }
   const contradictions = [
@@ -199,6 +167,11 @@ function decide(circumstances: {
   }
   if (choice === undefined) return { type: "conflict", ledger: contradictions.join(", and ") };
   return choice === "keep-ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
+}
+
+/** What a replay has recorded in doubt is settled by apply. */
+function isLeftInDoubt({ outcome }: StoredOperation, { operation, result }: RecoveryRecord): boolean {
+  return outcome === "unknown" && result.outcome === "done" && fileResourceOf(operation) !== undefined;
 }
 
 /** Only a call that was asked to wait is sent again. */
@@ -260,22 +233,60 @@ async function recordedProduct(queries: LedgerQueries, effect: ProductEffect): P
   return row?.product_id;
 }
 
-/** Reverts what contradicts the outcome: the settlement, and the records of other products. */
-async function revertLedger(queries: LedgerQueries, { operation, effects }: RecoveryRecord): Promise<void> {
-  await queries
-    .updateTable("operations")
-    .set({ settled_at: null, settled_as: null, settled_by: null })
-    .where("id", "=", operation.id)
-    .execute();
+/** Reverts what contradicts the outcome: the settlement, what it recorded of a refused call, and the records of other products. */
+async function revertLedger(
+  queries: LedgerQueries,
+  { operation, result, effects }: RecoveryRecord,
+  context: EffectContext,
+): Promise<void> {
+  await reopenOperation(queries, operation.id);
   for (const effect of effects) {
-    if (effect.type === "published") {
-      await queries
-        .deleteFrom("publications")
-        .where("draft_id", "=", effect.draftId)
-        .where("revision", "=", effect.revision)
-        .execute();
-    } else if (effect.type === "duplicated") {
-      await queries.deleteFrom("duplicates").where("name", "=", effect.name).execute();
-    }
+    if (effect.type === "published") await dropPublication(queries, effect);
+    else if (effect.type === "duplicated") await dropDuplicate(queries, effect.name);
   }
+  if (result.outcome === "rejected") await revertRefused(queries, operation, context);
+}
+
+async function reopenOperation(queries: LedgerQueries, id: string): Promise<void> {
+  const operation = queries.updateTable("operations").where("id", "=", id);
+  await operation.set({ settled_at: null, settled_as: null, settled_by: null }).execute();
+}
+
+/** Of a refused call that was settled as done. */
+async function revertRefused(
+  queries: LedgerQueries,
+  { kind, address, intent }: RecoveryRecord["operation"],
+  context: EffectContext,
+): Promise<void> {
+  const { draftId, revision, name } = intent;
+  if (kind === "publish" && draftId !== undefined && revision !== undefined)
+    return dropPublication(queries, { draftId, revision });
+  if (kind === "duplicate" && name !== undefined) return dropDuplicate(queries, name);
+  const target = targetOf({ intent });
+  if (target === undefined) return;
+  if (kind === "attach") return applyEffect(queries, { type: "detached", target }, context);
+  if (kind !== "detach") return;
+  const known = await selectAttachment(queries, target).select("address").executeTakeFirst();
+  if (known !== undefined) return;
+  // Its values are not known any more.
+  const attachment = {
+    ...target,
+    address: fileResource(target),
+    ...(address === fileResource(target) ? {} : { formerAddress: address }),
+    attributes: {},
+    provenance: { by: "operator", at: context.at },
+  } as const;
+  await applyEffect(queries, { type: "attached", attachment }, context);
+}
+
+async function dropPublication(
+  queries: LedgerQueries,
+  { draftId, revision }: { readonly draftId: number; readonly revision: number },
+): Promise<void> {
+  const found = queries.deleteFrom("publications").where("draft_id", "=", draftId);
+  await found.where("revision", "=", revision).execute();
+}
+
+async function dropDuplicate(queries: LedgerQueries, name: string): Promise<void> {
+  await queries.deleteFrom("duplicates").where("name", "=", name).execute();
 }

@@ -82,8 +82,8 @@ export type ConflictChoice = (typeof conflictChoices)[number];
  * `otherProduct` is the product that the ledger had for the same publication or copy: it exists, too.
  */
 export type ReplayResult =
-  /** `outdated`: the ledger knows something newer of a file, which stays. */
+  /** `in_doubt`: the ledger may know something newer about the file. */
   (
-    | { readonly type: "recorded" | "outdated" | "known" | "noted" }
+    | { readonly type: "recorded" | "in_doubt" | "known" | "noted" }
     | { readonly type: "conflict"; readonly ledger: string }
   ) & { readonly otherProduct?: number };

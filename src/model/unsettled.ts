@@ -34,14 +34,14 @@ export function withoutDoubtful(
   return omitAttributes(attributes, attributesSetBy(doubts));
 }
 
-/** How a file is known once a service returned these attributes: what a person said stays that until all of it was read. */
+/** How a file is known once these attributes were read: what a person said stays that until all of it was read. */
 export function provenanceOnceRead(
   { attributes, provenance }: RecordedAttachment,
   returned: Attributes,
-  at: number,
+  read: Provenance,
 ): Provenance {
   const isPart = Object.keys(attributes).some((name) => !Object.hasOwn(returned, name));
-  return provenance.by === "operator" && isPart ? provenance : { by: "probe", at };
+  return provenance.by === "operator" && isPart ? provenance : read;
 }
 
 /** The attributes that operations have sent; of several values, the last. */

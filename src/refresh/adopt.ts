@@ -5,7 +5,8 @@ import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { fileResource, mergeAttributes } from "../model/resource.ts";
-import { isAttachRefusal } from "../model/unsettled.ts";
+import { effectsOfUpdates, isAttachRefusal, provenanceOnceRead } from "../model/unsettled.ts";
+import { hasValuesOf } from "./doubt-outcome.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */
@@ -99,14 +100,12 @@ function adoptFile(
   attachment: DesiredAttachment | undefined,
   { files: { records, doubts }, digests, isTaken }: Known,
 ): LedgerEffect[] {
-  const { address, target, at, read } = observation;
-  const returned = read.type === "present" ? read.value : {};
+  const { address, target, at } = observation;
+  const returned = observation.read.type === "present" ? observation.read.value : {};
   const resource = fileResource(target);
   const known = records.get(resource);
   const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
   const uploaded = known?.sha256 ?? attaching[0]?.intent.sha256 ?? digests.get(target.fileId);
-  const { attributes: recorded = {}, provenance } = known ?? {};
-  const believed = provenance?.by === "operator" ? unmanagedOf(recorded, attachment) : recorded;
   // The local file may have changed since. Of a file that draftsync did not upload, only the entry says what it contains.
   const sha256 = uploaded ?? attachment?.content?.sha256;
   const [replaces] = attaching.flatMap(({ intent }) => intent.replaces ?? []);
@@ -116,6 +115,17 @@ function adoptFile(
     .map(({ intent }) => unmanagedOf(intent.attributes ?? {}, attachment));
   const holder = attaching[0]?.address ?? known?.address ?? address;
   const former = holder === resource ? known?.formerAddress : holder;
+  const attributes = mergeAttributes(target.kind, { ...sent, ...known?.attributes }, returned);
+  const read = { by: "import", at } as const;
+  const provenance = known === undefined ? read : provenanceOnceRead(known, returned, read);
+
+  const seen = (doubts.get(resource) ?? []).filter((each) => hasValuesOf(each, observation.read));
+  const taking = seen.findLast(({ kind }) => kind === "update");
+  if (known !== undefined && taking !== undefined && attaching.length === 0) {
+    const now = { attributes, provenance };
+    const [recordedAs, ...released] = effectsOfUpdates(known, now, taking, [...records.values()]);
+    if (recordedAs !== undefined && released.length > 0) return [recordedAs, ...released];
+  }
   // The next plan gives the file to the entry, with the values of that; until then it has those of the other one.
   const isOthers = former !== undefined && isTaken(observation, former);
   return [
@@ -125,16 +135,19 @@ function adoptFile(
         ...target,
         // By the path of its file: it is what its attachment was sent for, or is recorded as.
         address: address === resource || isOthers ? holder : address,
-        attributes: mergeAttributes(target.kind, { ...sent, ...believed }, returned),
+        attributes,
         ...(sha256 === undefined ? {} : { sha256 }),
         // The rest of a replacement.
         ...(known?.replacedBy === undefined ? {} : { replacedBy: known.replacedBy }),
         ...(known?.formerAddress === undefined ? {} : { formerAddress: known.formerAddress }),
-        provenance: { by: "import", at },
+        provenance,
       },
       ...(replaces === undefined ? {} : { replaces }),
     },
     ...attaching.map(({ id }): LedgerEffect => ({ type: "settled", operationId: id, outcome: "done" })),
+    ...attaching
+      .filter((each) => seen.includes(each))
+      .map((each): LedgerEffect => ({ type: "values_forgotten", address: each.address })),
   ];
 }
 

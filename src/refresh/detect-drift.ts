@@ -25,7 +25,7 @@ import {
 import { isoTime } from "../model/time.ts";
 import { effectsOfUpdates, provenanceOnceRead, withoutDoubtful } from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
-import { hasTakenEffect, returnsAll, settlement } from "./doubt-outcome.ts";
+import { hasTakenEffect, hasValuesOf, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
@@ -200,7 +200,11 @@ function compare(
   });
   const attributes = mergeAttributes(target.kind, record.attributes, returned);
   if (differing.length === 0) {
-    const confirmed = { ...record, attributes, provenance: provenanceOnceRead(record, returned, at) };
+    const confirmed = {
+      ...record,
+      attributes,
+      provenance: provenanceOnceRead(record, returned, { by: "probe", at }),
+    };
     return { confirmations: [{ type: "rerecorded", attachment: confirmed }] };
   }
   const drift: Drift = {
@@ -251,6 +255,9 @@ function driftOfDoubtful(
       confirmations: [
         { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) },
         ...doubts.map((doubt) => settlement(doubt, read)),
+        ...(hasValuesOf(attach, read)
+          ? [{ type: "values_forgotten", address: attach.address } as const]
+          : []),
       ],
     };
   }
@@ -264,7 +271,7 @@ function driftOfDoubtful(
   }
   const confirmed = {
     attributes: mergeAttributes(target.kind, record.attributes, returned),
-    provenance: provenanceOnceRead(record, returned, at),
+    provenance: provenanceOnceRead(record, returned, { by: "probe", at }),
   };
   const last = others
     .filter((doubt) => hasTakenEffect(doubt, read))

@@ -20,6 +20,14 @@ export function hasTakenEffect({ kind, intent }: RecordedOperation, read: Read):
   return kind === "attach" || sent.every(([name, value]) => isSameValue(value, seen.get(name)));
 }
 
+/** Whether a file was seen with values that an operation sent: its entry has them then, and no others are kept for it. */
+export function hasValuesOf({ intent }: RecordedOperation, read: Read): boolean {
+  const sent = Object.entries(intent.attributes ?? {});
+  if (read.type !== "present" || sent.length === 0) return false;
+  const seen = new Map(Object.entries(read.value));
+  return sent.every(([name, value]) => isSameValue(value, seen.get(name)));
+}
+
 /** {@link hasTakenEffect} as what the ledger takes. */
 export function settlement(operation: RecordedOperation, read: Read): LedgerEffect {
   const outcome = hasTakenEffect(operation, read) ? "done" : "not_sent";

@@ -213,10 +213,14 @@ function doubtOf(change: Change): DoubtView[] {
   const { address, title } = change;
   if (!isBlocked(change)) return [{ address, title, ending: "apply checks whether it took effect" }];
   const { kind, path } = change.before;
-  const flag = makesProduct(kind) ? "--product-id ID" : "--done";
+  const answers = makesProduct(kind)
+    ? "--product-id ID | --not-done"
+    : kind === "detach"
+      ? "--attached | --not-attached"
+      : "--done | --not-done";
   // An entry may name a different file when a person runs the command; a path always names the same one.
   const named = kind === "update" || kind === "detach" ? path.replace(/^\/api\//, "") : address;
-  const command = `draftsync resolve ${quoteArgument(named)} ${flag} | --not-done`;
+  const command = `draftsync resolve ${quoteArgument(named)} ${answers}`;
   return [{ address, title, ending: `check the service, then: ${command}`, command }];
 }
 

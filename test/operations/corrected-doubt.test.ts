@@ -216,7 +216,7 @@ test("a lost delete that reconcile may not repeat is in doubt", async () => {
   proxy.choose = () => undefined;
   expect(await run("reconcile")).toMatchObject({
     code: 4,
-    stdout: expect.stringContaining("draftsync resolve drafts/1/product_files/1 --done | --not-done"),
+    stdout: expect.stringContaining("draftsync resolve drafts/1/product_files/1 --attached | --not-attached"),
   });
   expect(await apply()).toMatchObject({ code: 0 });
   expect(attached()).toEqual([]);

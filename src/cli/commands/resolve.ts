@@ -230,7 +230,8 @@ function readFlags(flags: ResolveFlags): Resolution | undefined {
 
 async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Promise<Resolution> {
   if (!terminal.interactive) {
-    throw new CliError("the result is missing: pass --product-id ID, --done or --not-done", {
+    const answers = targetOf(operation) === undefined ? "" : ", --attached, --not-attached";
+    throw new CliError(`the result is missing: pass --product-id ID, --done${answers} or --not-done`, {
       code: "resolution-needed",
       hint: "`draftsync resolve --help` has examples.",
     });

@@ -180,8 +180,8 @@ function describe({ record, result }: Replayed): string {
   switch (result.type) {
     case "recorded":
       return `${what}: recorded${beside(result.otherProduct, "which the ledger had for it")}`;
-    case "outdated":
-      return `${what}: recorded; what the ledger knows from later calls stays`;
+    case "in_doubt":
+      return `${what}: recorded in doubt, because other calls about the file may be newer; apply settles it`;
     case "known":
       return `${what}: already recorded`;
     case "noted":

@@ -53,13 +53,6 @@ const updated = (file_format: string): LedgerEffect => ({
   type: "rerecorded",
   attachment: attachment(1, { attributes: { file_format } }),
 });
-const source = "drafts/7/product_files/source:a.glb";
-
-/** Begins an operation after all that were begun before. */
-async function beginLater(ledger: StateStore, operation: NewOperation): Promise<void> {
-  for (const now = Date.now(); Date.now() === now; );
-  await ledger.begin(operation);
-}
 
 const settle = (ledger: StateStore, outcome: "done" | "not_sent") =>
   ledger.record([{ type: "settled", operationId: "op", outcome }]);
@@ -69,37 +62,39 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
   describe(`${name}: recovery records`, () => {
     test("end the operation once", async () => {
       const { ledger } = await make();
-      await begin(ledger, { ...attachOperation("earlier"), kind: "update" });
-      await ledger.begin(attachOperation("op"));
+      await begin(ledger);
       expect(await ledger.replay(record())).toEqual({ type: "recorded" });
       expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
       await ledger.record([attached(1, { attributes: { file_format: "obj" } })]);
       expect(await ledger.replay(record())).toEqual({ type: "known" });
       expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "obj" } }]);
-      const ends = (await ledger.operations()).map(({ id, outcome, settled }) => [id, outcome, settled?.as]);
-      expect(ends.sort()).toEqual([
-        ["earlier", undefined, "superseded"],
-        ["op", "done", undefined],
-      ]);
+      expect(await ledger.operations()).toMatchObject([{ id: "op", outcome: "done" }]);
     });
 
-    test("are replayed into a ledger that is older than the call, with its run", async () => {
-      const { ledger } = await make();
-      const effects: LedgerEffect[] = [
-        { type: "rerecorded", attachment: attachment(1) },
-        { type: "settled", operationId: "not-in-this-ledger", outcome: "done" },
-      ];
-      const update = record({ operation: { ...attachOperation("op"), kind: "update" }, effects });
-      expect(await ledger.replay(update)).toEqual({ type: "recorded" });
-      expect(
-        await ledger.replay(record({ operation: attachOperation("next", 2), effects: [attached(2)] })),
-      ).toEqual({
-        type: "recorded",
-      });
-      expect((await ledger.load()).attachments).toEqual([attachment(1), attachment(2)]);
-      expect(await ledger.runs()).toMatchObject([{ id: sampleRun.id, command: "apply" }]);
-      expect(await ledger.replay(update)).toEqual({ type: "known" });
-    });
+    test.each<[string, NewOperation, LedgerEffect]>([
+      ["an update", update("op"), updated("v2")],
+      ["an attachment", attachOperation("op"), attached(1)],
+      ["a detach", { ...update("op"), kind: "detach" }, { type: "detached", target: attachment(1) }],
+    ])(
+      "of %s are left in doubt by a ledger that lacks the call, which shows that its draft may be published",
+      async (_what, operation, effect) => {
+        const { ledger } = await make();
+        await ledger.record([attached(1, { attributes: { file_format: "v3" } })]);
+        const outcome = record({ operation, effects: [effect] });
+        expect(await ledger.replay(outcome)).toEqual({ type: "in_doubt" });
+        const recorded = await ledger.load();
+        expect(recorded).toMatchObject({
+          inDoubt: [{ id: "op" }],
+          attachments: [{ attributes: { file_format: "v3" } }],
+        });
+        expect([...recorded.maybePublished.keys()]).toEqual([7]);
+        expect(await ledger.runs()).toMatchObject([{ id: sampleRun.id, command: "apply" }]);
+        expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+        const publish = { ...publishOperation, id: "publish" };
+        await ledger.replay(record({ operation: publish, effects: [publication(5)], productId: 5 }));
+        expect((await ledger.load()).maybePublished.size).toBe(0);
+      },
+    );
 
     test("leave an unknown outcome in doubt, and end a refused operation", async () => {
       const { ledger } = await make();
@@ -121,11 +116,11 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
     });
 
     test.each([
-      { settled: "not_sent", result: done, left: [attachment(1)] },
-      { settled: "done", result: refused, left: [] },
+      { settled: "not_sent", result: done, preferred: "in_doubt", outcome: "unknown" },
+      { settled: "done", result: refused, preferred: "recorded", outcome: "rejected" },
     ] as const)(
       "conflict when $result.outcome meets settled as $settled",
-      async ({ settled, result, left }) => {
+      async ({ settled, result, preferred, outcome: outcomeOf }) => {
         const { ledger } = await make();
         await begin(ledger);
         await settle(ledger, settled);
@@ -137,9 +132,9 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
         });
         expect(await ledger.operations()).toEqual(before);
         expect((await ledger.load()).attachments).toEqual([]);
-        expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
-        expect((await ledger.load()).attachments).toEqual(left);
-        expect(await ledger.operations()).toMatchObject([{ outcome: result.outcome }]);
+        expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: preferred });
+        expect((await ledger.load()).attachments).toEqual([]);
+        expect(await ledger.operations()).toMatchObject([{ outcome: outcomeOf }]);
         expect((await ledger.operations())[0]?.settled).toBeUndefined();
       },
     );
@@ -198,6 +193,28 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(record(), "keep-ledger")).toEqual({ type: "known" });
     });
 
+    test("of refused calls that were settled as done take that back when they are preferred", async () => {
+      const { ledger } = await make();
+      await ledger.record([attached(1)]);
+      await begin(ledger, publishOperation);
+      await ledger.record([publication(5), { type: "settled", operationId: "op", outcome: "done" }]);
+      const detach: NewOperation = { ...update("detach"), kind: "detach" };
+      await ledger.begin(detach);
+      await ledger.record([
+        { type: "detached", target: attachment(1) },
+        { type: "settled", operationId: "detach", outcome: "done" },
+      ]);
+      for (const operation of [publishOperation, detach]) {
+        const outcome = record({ operation, result: refused, effects: [] });
+        expect(await ledger.replay(outcome)).toMatchObject({ type: "conflict" });
+        expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
+      }
+      expect(await ledger.load()).toMatchObject({
+        publications: [],
+        attachments: [{ fileId: 1, attributes: {}, provenance: { by: "operator" } }],
+      });
+    });
+
     test("are recorded in a ledger from before the call was sent again", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
@@ -209,61 +226,22 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(outcome)).toEqual({ type: "known" });
     });
 
-    test("leave a later call about the file in doubt, until its own outcome is replayed", async () => {
+    test("of a file with another call in doubt are left in doubt, like that one", async () => {
       const { ledger } = await make();
       await begin(ledger, update("op"));
       await ledger.record([attached(1)]);
-      await beginLater(ledger, update("later"));
-      const [v2, v3] = ["v2", "v3"].map((format) => [updated(format)]);
-      expect(await ledger.replay(record({ operation: update("op"), effects: v2 ?? [] }))).toEqual({
-        type: "recorded",
-      });
-      expect((await ledger.load()).inDoubt).toMatchObject([{ id: "later" }]);
-      expect(await ledger.replay(record({ operation: update("later"), effects: v3 ?? [] }))).toEqual({
-        type: "recorded",
-      });
-      expect(await ledger.load()).toMatchObject({
-        inDoubt: [],
-        attachments: [{ attributes: { file_format: "v3" } }],
-      });
-    });
-
-    test.each<[string, NewOperation, LedgerEffect]>([
-      ["an update", update("op"), updated("v2")],
-      ["an attachment", attachOperation("op"), attached(1)],
-      ["a detach", { ...update("op"), kind: "detach" }, { type: "detached", target: attachment(1) }],
-    ])("of %s leave what a later call has done", async (_what, operation, effect) => {
-      const { ledger } = await make();
-      await ledger.record([attached(1)]);
-      await begin(ledger, update("later"));
-      await ledger.finish("later", done, [updated("v3")]);
-      const outcome = record({ operation, effects: [effect] });
-      expect(await ledger.replay(outcome)).toEqual({ type: "outdated" });
-      expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "v3" } }]);
-      expect(await ledger.replay(outcome)).toEqual({ type: "known" });
-    });
-
-    test("record a file as left over whose entry has another one by now", async () => {
-      const { ledger } = await make();
-      await begin(ledger, { ...attachOperation("later", 2), address: source });
-      await ledger.finish("later", done, [attached(2, { address: source })]);
-      const operation = { ...attachOperation("op"), address: source };
-      const outcome = record({ operation, effects: [attached(1, { address: source })] });
-      expect(await ledger.replay(outcome)).toEqual({ type: "outdated" });
-      expect((await ledger.load()).attachments).toMatchObject([
-        { fileId: 1, address: "drafts/7/product_files/1", formerAddress: source },
-        { fileId: 2, address: source },
-      ]);
-    });
-
-    test("of a call that the ledger lacks show that its draft may be published, until that is replayed", async () => {
-      const { ledger } = await make();
-      const outcome = record({ operation: update("op"), effects: [updated("v2")] });
-      expect(await ledger.replay(outcome)).toEqual({ type: "recorded" });
-      expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
-      const operation = { ...publishOperation, id: "publish" };
-      await ledger.replay(record({ operation, effects: [publication(5)], productId: 5 }));
-      expect((await ledger.load()).maybePublished.size).toBe(0);
+      await ledger.begin(update("other"));
+      for (const [id, format] of [
+        ["other", "v3"],
+        ["op", "v2"],
+      ] as const) {
+        const outcome = record({ operation: update(id), effects: [updated(format)] });
+        expect(await ledger.replay(outcome)).toEqual({ type: "in_doubt" });
+        expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+      }
+      const { inDoubt, attachments } = await ledger.load();
+      expect(inDoubt.map(({ id }) => id).sort()).toEqual(["op", "other"]);
+      expect(attachments).toEqual([attachment(1)]);
     });
 
     test("are rejected completely when one effect is invalid", async () => {
