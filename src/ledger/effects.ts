@@ -44,7 +44,7 @@ export async function applyEffects(
  * | detached | is dropped, with what is known of refreshes at it, and what it replaced is not marked any more; its updates and detaches in doubt are settled | the latter |
  * | values_forgotten | what is kept is dropped | nothing |
  * | duplicate_forgotten | is dropped | nothing |
- * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published`, a copy of a draft's product that is not recorded notes it |
+ * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a copy of a draft's product that is not recorded notes `maybe_published`, which no publication settles: it may be an older one |
  * | product_confirmed | the provenance of its publications and duplicates is replaced | nothing |
  * | refreshed | the time is replaced | is recorded |
  * | titled | the title is replaced | is recorded |
@@ -82,9 +82,7 @@ export async function applyEffect(
     case "values_forgotten":
       return releaseValues(queries, effect.address);
     case "published":
-      await insertRecords(queries, tables.publications, [effect]);
-      await queries.deleteFrom("maybe_published").where("draft_id", "=", effect.draftId).execute();
-      return;
+      return insertRecords(queries, tables.publications, [effect]);
     case "duplicated":
       await insertRecords(queries, tables.duplicates, [effect]);
       return notePublication(queries, effect);

@@ -93,8 +93,8 @@ async function isMaybeOutdated(
 }
 
 /**
- * The ledger was restored from before the call, so the draft may have been published since. A publication that is replayed
- * afterwards settles that.
+ * The ledger was restored from before the call, so the draft may have been published since. No publication that is replayed
+ * settles that: it may be an older one.
  */
 async function markMaybePublished(
   queries: LedgerQueries,

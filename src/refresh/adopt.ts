@@ -171,7 +171,9 @@ function adoptProduct(
   }
   const draft = desired.drafts.find(({ draftId }) => address === publicationAddress(draftId));
   if (draft?.publish === undefined) return [];
+  const { draftId, publish } = draft;
   return [
-    { type: "published", draftId: draft.draftId, revision: draft.publish.revision, productId, provenance },
+    { type: "published", draftId, revision: publish.revision, productId, provenance },
+    { type: "maybe_published_settled", draftId },
   ];
 }

@@ -193,7 +193,9 @@ async function recordEarlier(
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   const isProven = await checkProduct(workspace, productId, draftId);
-  await recordEdit(await workspace.ledger(), command, [effect]);
+  // It is that of the revision which the manifest asks for.
+  const settles = draftId === undefined ? [] : ([{ type: "maybe_published_settled", draftId }] as const);
+  await recordEdit(await workspace.ledger(), command, [effect, ...settles]);
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   const before = isKept ? "" : ", made before this ledger";
   cli.terminal.err(`${address} is recorded as product ${productId}${revision}${before}.\n`);

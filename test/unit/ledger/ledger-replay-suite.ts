@@ -92,7 +92,8 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
         expect(await ledger.replay(outcome)).toEqual({ type: "known" });
         const publish = { ...publishOperation, id: "publish" };
         await ledger.replay(record({ operation: publish, effects: [publication(5)], productId: 5 }));
-        expect((await ledger.load()).maybePublished.size).toBe(0);
+        // It may be an older one.
+        expect((await ledger.load()).maybePublished.size).toBe(1);
       },
     );
 
