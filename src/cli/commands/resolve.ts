@@ -56,6 +56,7 @@ export const defineResolve: DefineCommand = (program, cli) => {
         "draftsync resolve drafts/48213/product --product-id 771200",
         "draftsync resolve drafts/48213/product --not-done",
         "draftsync resolve drafts/48213/product_files/9900011 --done",
+        "draftsync resolve drafts/48213/product_files/9900011 --attached",
       ),
     )
     .action((address: string, flags: ResolveFlags) =>
