@@ -100,7 +100,6 @@ function apply(records: Records, effect: LedgerEffect): boolean {
       return true;
     case "published": {
       const { type: _, ...publication } = effect;
-      records.maybePublished.delete(effect.draftId);
       return addNew(records.publications, `${effect.draftId} ${effect.revision}`, publication);
     }
     case "duplicated": {
