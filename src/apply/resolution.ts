@@ -13,8 +13,12 @@ import {
   type RecordedOperation,
 } from "../model/recorded.ts";
 import { clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
-import { attributesSentBy, effectsOfUpdates, isAttachRefusal } from "../model/unsettled.ts";
-import { digestOf, replacesOf } from "./attachment-records.ts";
+import {
+  attributesSentBy,
+  effectsOfAttachment,
+  effectsOfUpdates,
+  isAttachRefusal,
+} from "../model/unsettled.ts";
 
 /** What a person found out about an operation in doubt, or about the file of several. */
 export type Resolution =
@@ -38,9 +42,9 @@ interface ResolutionContext {
 }
 
 /**
- * The effects of an operator's resolution (provenance `operator`) of operations at one address, the one that is shown first
- * before all others; they also settle them. What a person says of a file's values is not confirmed, since a call before may
- * have set others: what a manifest has is sent again. Pure. Throws {@link ResolutionError}.
+ * The effects of an operator's resolution (provenance `operator`) of the operations at one address, in the order in which they
+ * are shown; they settle all of them. What a person says of a file's values is not confirmed, since a call before may have set
+ * others: the next apply sends them again. Pure. Throws {@link ResolutionError}.
  */
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
@@ -53,7 +57,9 @@ export function resolutionOfAll(
   const isAttached = presenceOf(shown, others, resolution);
   if (isAttached !== undefined)
     return [
-      ...(isAttached ? attachedEffects(operations, { attachments, provenance }) : goneEffects(operations)),
+      ...(isAttached
+        ? attachedEffects(shown, operations, { attachments, provenance })
+        : [{ type: "detached", target: fileOf(shown) } as const]),
       ...operations.map(({ kind, id }) =>
         settled(id, kind === (isAttached ? "attach" : "detach") ? "done" : "not_sent"),
       ),
@@ -100,9 +106,9 @@ function isAnsweredWith(
 ): boolean {
   if ((kind === "detach") !== (shown.kind === "detach")) return false;
   if (shown.kind !== "update") return true;
+  if (address !== shown.address) return false;
   const sent = new Map(Object.entries(shown.intent.attributes ?? {}));
   const own = Object.entries(intent.attributes ?? {});
-  if (address !== shown.address) return false;
   if (type === "done") return own.every(([name]) => sent.has(name));
   return own.length === sent.size && own.every(([name, value]) => sent.get(name) === value);
 }
@@ -112,8 +118,9 @@ interface FileContext {
   readonly provenance: Provenance;
 }
 
-/** A file that is attached has the values that it was attached with. One that was before, and its entry, is as it was confirmed last. */
+/** A file has the values that it was attached with. One that was recorded before keeps its entry and the values confirmed last. */
 function attachedEffects(
+  shown: RecordedOperation,
   operations: readonly RecordedOperation[],
   { attachments, provenance }: FileContext,
 ): readonly LedgerEffect[] {
@@ -122,29 +129,23 @@ function attachedEffects(
   const none = clearedAttributes(attributesSentBy(updates));
   const attach = operations.find(({ kind }) => kind === "attach");
   if (attach !== undefined) {
-    const { address, intent } = attach;
+    const { intent, status } = attach;
     // A file that was attached by another call has the values of that.
-    const isByAnother = isAttachRefusal(intent.refusedWith ?? attach.status);
+    const isByAnother = isAttachRefusal(intent.refusedWith ?? status);
     const attributes = { ...none, ...(isByAnother ? {} : intent.attributes) };
-    const attachment = { ...fileOf(attach), address, attributes, ...digestOf(intent), provenance };
-    const attached: LedgerEffect = { type: "attached", attachment, ...replacesOf(intent.replaces) };
-    return isByAnother ? [attached] : [attached, { type: "values_forgotten", address }];
+    return effectsOfAttachment(attach, { ...fileOf(attach), attributes, provenance }, !isByAnother);
   }
-  const record = recordOfFile(operations[0], attachments);
+  const record = recordOfFile(shown, attachments);
   if (record === undefined || updates.length === 0) return [];
   const attributes = { ...none, ...record.attributes };
   return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
 }
 
-function goneEffects([operation]: readonly RecordedOperation[]): readonly LedgerEffect[] {
-  return operation === undefined ? [] : [{ type: "detached", target: fileOf(operation) }];
-}
-
 function recordOfFile(
-  operation: RecordedOperation | undefined,
+  operation: RecordedOperation,
   attachments: Recorded["attachments"],
 ): RecordedAttachment | undefined {
-  const file = operation && fileResourceOf(operation);
+  const file = fileResourceOf(operation);
   return attachments.find((each) => fileResource(each) === file);
 }
 

@@ -23,14 +23,15 @@ interface ReplayContext {
  *
  * | the operation in the ledger | result |
  * |---|---|
- * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; a file's draft may be published |
+ * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; the draft of a file may be published |
  * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
  * | asked to wait, and sent again since (the ledger is older than that) | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
  * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
  * | with this outcome | nothing |
  *
- * Where the ledger may know something newer about the file, the call is recorded in doubt, and apply settles it.
+ * A call about a file that is done is recorded in doubt, without its effects, where the ledger may know something newer
+ * ({@link isMaybeOutdated}): apply settles it.
  *
  * `keep-ledger` records the outcome without its effects; `use-recovered` reverts the settlement, or replaces the record of
  * the other product.
@@ -49,19 +50,22 @@ export async function replay(
   if (course.type === "conflict") return { ...course, ...other };
   if (course.type === "known") return course;
 
-  if (found === undefined) await beginAgain(queries, record, context);
-  else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
-  if (found === undefined) await markMaybePublished(queries, record, at);
-  const isOpen = found !== undefined && !(course.type === "record" && course.overrules);
-  if (course.type === "record" && (await isMaybeOutdated(queries, record, { location, isOpen }))) {
-    await raiseVersions(queries, record.effects, operation.runId);
-    await reopenOperation(queries, operation.id);
+  if (found === undefined) {
+    await beginAgain(queries, record, context);
+    await markMaybePublished(queries, record, at);
+  } else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
+  if (course.type === "note") {
+    await finishOperation(queries, operation.id, { ...result, at });
+    return course.overruled ? { type: "noted", ...other } : { type: "known" };
+  }
+  await raiseVersions(queries, record.effects, operation.runId);
+  if (course.overrules) await reopenOperation(queries, operation.id);
+  const isOpen = found !== undefined && !course.overrules;
+  if (await isMaybeOutdated(queries, record, { location, isOpen })) {
     await finishOperation(queries, operation.id, { outcome: "unknown", attempts: result.attempts, at });
     return { type: "in_doubt", ...other };
   }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
-  if (course.type === "note") return course.overruled ? { type: "noted", ...other } : { type: "known" };
-  await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await revertLedger(queries, record, { at, by: operation.id });
   for (const effect of record.effects) {
     if (course.overrules || !products.known.has(effect))
@@ -74,7 +78,7 @@ export async function replay(
 
 /**
  * Whether the ledger may know something newer about the file of a call that is done: it lacks the call, a person has settled it
- * otherwise, or another call about the file is in doubt. No clock tells which came last.
+ * otherwise, or another call about the file is in doubt. Clocks do not show which came last.
  */
 async function isMaybeOutdated(
   queries: LedgerQueries,
@@ -86,10 +90,9 @@ async function isMaybeOutdated(
   if (!isOpen) return true;
   const settled = new Set(effects.flatMap((each) => (each.type === "settled" ? [each.operationId] : [])));
   const doubts = await readInDoubt(queries, location);
-  return doubts.some((each) => {
-    const { id } = each;
-    return id !== operation.id && !settled.has(id) && fileResourceOf(each) === file;
-  });
+  return doubts.some(
+    (each) => each.id !== operation.id && !settled.has(each.id) && fileResourceOf(each) === file,
+  );
 }
 
 /**
@@ -122,9 +125,6 @@ async function apply(
   context: ReplayContext & { readonly by: string },
 ): Promise<void> {
   switch (effect.type) {
-    case "rerecorded":
-      // A ledger that is older than the call may not have the record; the response proves it anyway.
-      return applyEffect(queries, { type: "attached", attachment: effect.attachment }, context);
     case "settled": {
       const [other] = await readOperations(queries, context.location, { id: effect.operationId });
       return isInDoubt(other) ? applyEffect(queries, effect, context) : undefined;
@@ -233,13 +233,12 @@ async function recordedProduct(queries: LedgerQueries, effect: ProductEffect): P
   return row?.product_id;
 }
 
-/** Reverts what contradicts the outcome: the settlement, what it recorded of a refused call, and the records of other products. */
+/** Reverts what contradicts the outcome: what a settlement recorded of a refused call, and the records of other products. */
 async function revertLedger(
   queries: LedgerQueries,
   { operation, result, effects }: RecoveryRecord,
   context: EffectContext,
 ): Promise<void> {
-  await reopenOperation(queries, operation.id);
   for (const effect of effects) {
     if (effect.type === "published") await dropPublication(queries, effect);
     else if (effect.type === "duplicated") await dropDuplicate(queries, effect.name);

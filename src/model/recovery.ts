@@ -75,15 +75,14 @@ export type ConflictChoice = (typeof conflictChoices)[number];
  * | type | meaning |
  * |---|---|
  * | recorded | the ledger recorded the outcome and its effects |
+ * | in_doubt | the ledger may know something newer about the file: it recorded the call in doubt |
  * | known | the ledger had recorded the effects before; it now has the outcome as well |
  * | noted | the ledger recorded the outcome without its effects, because of `keep-ledger` |
  * | conflict | the record contradicts the ledger, which is unchanged; `ledger` is what the ledger holds |
  *
  * `otherProduct` is the product that the ledger had for the same publication or copy: it exists, too.
  */
-export type ReplayResult =
-  /** `in_doubt`: the ledger may know something newer about the file. */
-  (
-    | { readonly type: "recorded" | "in_doubt" | "known" | "noted" }
-    | { readonly type: "conflict"; readonly ledger: string }
-  ) & { readonly otherProduct?: number };
+export type ReplayResult = (
+  | { readonly type: "recorded" | "in_doubt" | "known" | "noted" }
+  | { readonly type: "conflict"; readonly ledger: string }
+) & { readonly otherProduct?: number };

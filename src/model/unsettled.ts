@@ -2,7 +2,7 @@ import { parseAddress } from "./address.ts";
 import type { LedgerEffect } from "./effect.ts";
 import { append } from "./lists.ts";
 import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
-import { type Attributes, fileResource, omitAttributes } from "./resource.ts";
+import { type Attributes, type FileTarget, fileResource, omitAttributes } from "./resource.ts";
 
 /** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
 export function repeatableDoubts({
@@ -76,6 +76,22 @@ export function effectsOfUpdates(
   const { replaces } = intent;
   const attachment = { ...rest, ...known, address };
   return [{ type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) }, released];
+}
+
+/**
+ * How a file is recorded once it is known that a call in doubt attached it. Where it has the values that were sent, no others are
+ * kept for its entry any more.
+ */
+export function effectsOfAttachment(
+  { address, intent: { sha256, replaces } }: RecordedOperation,
+  file: FileTarget & Pick<RecordedAttachment, "attributes" | "provenance">,
+  hasSentValues: boolean,
+): readonly LedgerEffect[] {
+  const attachment = { ...file, address, ...(sha256 === undefined ? {} : { sha256 }) };
+  return [
+    { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) },
+    ...(hasSentValues ? [{ type: "values_forgotten", address } as const] : []),
+  ];
 }
 
 /** The names of the attributes that operations set. */

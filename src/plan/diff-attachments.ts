@@ -265,8 +265,8 @@ function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"
 }
 
 /**
- * What settles an update in doubt also puts back the last confirmed values that it may have changed, or clears what had none, and
- * no entry manages any more: what was sent was withdrawn. So does the first call after a person's word about a file.
+ * What settles an update in doubt also sends what the update may have changed and no entry manages any more: the value that was
+ * confirmed last, or none, since what was sent was withdrawn. So does the first call after a person's word about a file.
  */
 function withConfirmed(
   attachment: DesiredAttachment,

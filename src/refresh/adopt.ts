@@ -42,7 +42,7 @@ export function adoptionEffects({
     const hasOther = held.has(address) && attachment !== undefined && fileIdOf(attachment) === target.fileId;
     return former !== address && (attachments.has(former) || hasOther);
   };
-  const known = { files, digests, isTaken };
+  const known = { files, attachments: recorded.attachments, digests, isTaken };
   const effectsOf = (observation: Observation): readonly LedgerEffect[] => {
     if (observation.read.type !== "present") return [];
     switch (observation.type) {
@@ -87,7 +87,7 @@ function maybePublished(
 
 type ObservedFile = Extract<Observation, { type: "attachment" }>;
 
-interface Known {
+interface Known extends Pick<Recorded, "attachments"> {
   readonly files: FileIndex;
   /** Of what was uploaded, by file id. */
   readonly digests: ReadonlyMap<number | undefined, string | undefined>;
@@ -98,8 +98,8 @@ interface Known {
 function adoptFile(
   observation: ObservedFile,
   attachment: DesiredAttachment | undefined,
-  { files: { records, doubts }, digests, isTaken }: Known,
-): LedgerEffect[] {
+  { files: { records, doubts }, attachments, digests, isTaken }: Known,
+): readonly LedgerEffect[] {
   const { address, target, at } = observation;
   const returned = observation.read.type === "present" ? observation.read.value : {};
   const resource = fileResource(target);
@@ -118,13 +118,11 @@ function adoptFile(
   const attributes = mergeAttributes(target.kind, { ...sent, ...known?.attributes }, returned);
   const read = { by: "import", at } as const;
   const provenance = known === undefined ? read : provenanceOnceRead(known, returned, read);
-
   const seen = (doubts.get(resource) ?? []).filter((each) => hasValuesOf(each, observation.read));
   const taking = seen.findLast(({ kind }) => kind === "update");
   if (known !== undefined && taking !== undefined && attaching.length === 0) {
-    const now = { attributes, provenance };
-    const [recordedAs, ...released] = effectsOfUpdates(known, now, taking, [...records.values()]);
-    if (recordedAs !== undefined && released.length > 0) return [recordedAs, ...released];
+    const effects = effectsOfUpdates(known, { attributes, provenance }, taking, attachments);
+    if (effects.some(({ type }) => type === "values_forgotten")) return effects;
   }
   // The next plan gives the file to the entry, with the values of that; until then it has those of the other one.
   const isOthers = former !== undefined && isTaken(observation, former);

@@ -23,7 +23,12 @@ import {
   productResource,
 } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { effectsOfUpdates, provenanceOnceRead, withoutDoubtful } from "../model/unsettled.ts";
+import {
+  effectsOfAttachment,
+  effectsOfUpdates,
+  provenanceOnceRead,
+  withoutDoubtful,
+} from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { hasTakenEffect, hasValuesOf, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
@@ -243,21 +248,11 @@ function driftOfDoubtful(
   const others = doubts.filter(({ kind }) => kind !== "attach");
   if (attach !== undefined) {
     if (!isPresent) return undefined;
-    const { sha256, replaces } = attach.intent;
-    const attachment = {
-      ...target,
-      address: attach.address,
-      attributes: mergeAttributes(target.kind, {}, returned),
-      ...(sha256 === undefined ? {} : { sha256 }),
-      provenance,
-    };
+    const file = { ...target, attributes: mergeAttributes(target.kind, {}, returned), provenance };
     return {
       confirmations: [
-        { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) },
+        ...effectsOfAttachment(attach, file, hasValuesOf(attach, read)),
         ...doubts.map((doubt) => settlement(doubt, read)),
-        ...(hasValuesOf(attach, read)
-          ? [{ type: "values_forgotten", address: attach.address } as const]
-          : []),
       ],
     };
   }
@@ -271,7 +266,7 @@ function driftOfDoubtful(
   }
   const confirmed = {
     attributes: mergeAttributes(target.kind, record.attributes, returned),
-    provenance: provenanceOnceRead(record, returned, { by: "probe", at }),
+    provenance: provenanceOnceRead(record, returned, provenance),
   };
   const last = others
     .filter((doubt) => hasTakenEffect(doubt, read))

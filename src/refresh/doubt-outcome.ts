@@ -15,17 +15,18 @@ export function returnsAll(returned: Attributes, { kind, intent }: RecordedOpera
 export function hasTakenEffect({ kind, intent }: RecordedOperation, read: Read): boolean {
   if (kind === "detach") return read.type !== "present";
   if (read.type !== "present") return false;
-  const seen = new Map(Object.entries(read.value));
-  const sent = Object.entries(intent.attributes ?? {});
-  return kind === "attach" || sent.every(([name, value]) => isSameValue(value, seen.get(name)));
+  return kind === "attach" || returnsAsSent(intent, read.value);
 }
 
 /** Whether a file was seen with values that an operation sent: its entry has them then, and no others are kept for it. */
 export function hasValuesOf({ intent }: RecordedOperation, read: Read): boolean {
-  const sent = Object.entries(intent.attributes ?? {});
-  if (read.type !== "present" || sent.length === 0) return false;
-  const seen = new Map(Object.entries(read.value));
-  return sent.every(([name, value]) => isSameValue(value, seen.get(name)));
+  const isEmpty = Object.keys(intent.attributes ?? {}).length === 0;
+  return read.type === "present" && !isEmpty && returnsAsSent(intent, read.value);
+}
+
+function returnsAsSent({ attributes = {} }: RecordedOperation["intent"], returned: Attributes): boolean {
+  const seen = new Map(Object.entries(returned));
+  return Object.entries(attributes).every(([name, value]) => isSameValue(value, seen.get(name)));
 }
 
 /** {@link hasTakenEffect} as what the ledger takes. */
