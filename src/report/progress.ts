@@ -59,6 +59,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   const drafts = options.addresses && new DraftLines(options.addresses, paint);
   const failed: FailedItem[] = [];
   const otherValues: ValuesDiffer[] = [];
+  const waits = new Map<string, number>();
   let stopTicking: (() => void) | undefined;
   let nextStatusAt = Number.POSITIVE_INFINITY;
   let isFirst = true;
@@ -77,6 +78,13 @@ export function makeProgress(options: ProgressOptions): Progress {
     nextStatusAt = now() + nextStatusMs;
     const message = formatStatus(state, now());
     if (message !== "") write({ level: "info", text: `    ${message}\n`, message, code: "progress" });
+  };
+  /** Each call that waits reports it: waits for the same reason that end about together are logged once. */
+  const isLogged = ({ reason, ms }: Extract<Event, { type: "waiting" }>) => {
+    const until = now() + ms;
+    if (until - (waits.get(reason) ?? 0) < ms / 10) return true;
+    waits.set(reason, until);
+    return false;
   };
   const begin = () => {
     if (stopTicking !== undefined) return;
@@ -104,7 +112,8 @@ export function makeProgress(options: ProgressOptions): Progress {
       if (lines !== undefined) return writeLines(lines);
     }
     const entry = entryOf(event, { paint, hasWritten: state.hasWritten });
-    if (entry === undefined || (event.type === "waiting" && live !== undefined)) return;
+    if (entry === undefined) return;
+    if (event.type === "waiting" && (live !== undefined || isLogged(event))) return;
     if (event.type === "run_finished") writeParagraph(entry);
     else write(entry);
   };

@@ -165,7 +165,8 @@ export class RateLimiter {
         const now = this.#clock.monotonic();
         // This process's own pause comes back too, a little later than it was asked for.
         if (ms < this.#slowStart.waitMs(now) + pauseSlackMs) return;
-        if (this.#slowStart.pause(now, { ms, refused: false })) this.#onDelayed("retry_after", ms);
+        const isNew = this.#slowStart.pause(now, { ms, refused: false });
+        if (isNew && ms <= this.#maxWaitMs) this.#onDelayed("retry_after", ms);
       },
       delayed: (ms) => this.#onDelayed("shared_bound", ms),
       failed: (error) => this.#settleAll({ type: "failed", error }),

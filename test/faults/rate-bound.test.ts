@@ -247,6 +247,7 @@ test("a run that starts within the Retry-After of an earlier run sends nothing a
         /error: the service asks for no calls for longer than service\.profile\.max_wait.*: until [\d-]+ [\d:]+ UTC/,
       );
       expect(stderr).toContain("draftsync state import ledger.json --state NEW");
+      expect(stderr).not.toContain("retrying in");
     }
     const plan = await draftsync(["plan"], run);
     expect(plan.stderr).toMatch(

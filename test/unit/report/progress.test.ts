@@ -116,6 +116,19 @@ describe("progress in a log", () => {
     expect(log()).toBe(`${line} 6 calls in 100 ms.\n`);
   });
 
+  test("has one line for the waits of many calls that end at about the same time", () => {
+    const { emit, pass, log } = follow({ isLive: false });
+    emit(started, waiting("retry_after", 30_000));
+    pass(2_000);
+    emit(waiting("retry_after", 30_000), waiting("shared_bound", 30_000), waiting("shared_bound", 29_000));
+    const first = "    rate limited; retrying in 30 s\n";
+    const shared = "    paused 30 s: other runs, or calls without a response, use the rate limit\n";
+    expect(log()).toBe(first + shared);
+    pass(2_000);
+    emit(waiting("retry_after", 30_000));
+    expect(log()).toBe(first + shared + first);
+  });
+
   test("has no lines for polls of uploads", () => {
     const { emit, entries } = follow({ isLive: false });
     emit(started, waiting("upload", 30_000));
