@@ -263,7 +263,7 @@ describe("workflow of examples/github", () => {
     expect(failedStep(injected.resolve)?.stderr).toContain("[nothing-in-doubt]");
     const unsure = await dispatch(2, { job: "resolve", address: "drafts/48214/product", outcome: "choose" });
     expect(failedStep(unsure.resolve)?.stdout).toContain("::error::Choose the outcome");
-    const flag = await dispatch(3, { job: "resolve", address: "--help", outcome: "done" });
+    const flag = await dispatch(3, { job: "resolve", address: "--help", outcome: "attached" });
     expect(failedStep(flag.resolve)?.stderr).toContain("[nothing-in-doubt]");
     const files = await readdir(example.folder.path, { recursive: true });
     expect(files.filter((name) => name.endsWith("injected"))).toEqual([]);

@@ -298,7 +298,7 @@ describe.skipIf(note !== "")(`pipeline of examples/gitlab${note}`, () => {
 
   test("lets an operator resolve an operation in doubt, and no shell interprets the inputs", async () => {
     const ADDRESS = 'drafts/1/product"; touch injected; $(touch injected) `touch injected` #';
-    const given = { ADDRESS, OUTCOME: "not-done", PRODUCT_ID: "" };
+    const given = { ADDRESS, OUTCOME: "not-attached", PRODUCT_ID: "" };
     expect((await run("reconcile", "web")).code).toBe(0);
     const injected = await run("resolve", "web", { inputs: given });
     expect(injected.stderr).toContain("[nothing-in-doubt]");

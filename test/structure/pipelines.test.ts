@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { commandNames, wordsOf } from "../support/command-names.ts";
+import { programToRead } from "../support/program.ts";
 import { filesBelow, readText } from "../support/source-files.ts";
 import { loadWorkflowParser } from "../support/workflow-parser.ts";
 
@@ -232,6 +233,16 @@ test.each([
     expect(text).toMatch(/has to outlive the jobs/);
   },
 );
+
+test.each([
+  ["GitHub", github],
+  ["GitLab", gitlab],
+])("the pipeline for %s offers every result that `draftsync resolve` takes", (_name, text) => {
+  const resolve = programToRead().commands.find((command) => command.name() === "resolve");
+  const flags = resolve?.options.flatMap(({ long, required }) => (long && !required ? [long.slice(2)] : []));
+  const [, options] = /options: \[choose, (.*)\]/.exec(text) ?? [];
+  expect(options?.split(", ").sort()).toEqual(["product", ...(flags ?? [])].sort());
+});
 
 test("no file names a registry or installs draftsync by a bare name", () => {
   const files = ["examples", "docs", "src", "test"].flatMap((folder) => filesBelow(folder, ""));
