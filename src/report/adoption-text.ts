@@ -1,4 +1,6 @@
 import type { Observation, RefreshTarget } from "../model/observed.ts";
+import { causeOf } from "../model/outcome.ts";
+import { maxNamedAddresses } from "./failures.ts";
 import type { Palette } from "./palette.ts";
 import { formatCount, plural } from "./quantities.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
@@ -13,11 +15,17 @@ export interface AdoptionView {
   }[];
   /** Not there: it stays for a plan to make. */
   readonly absent: readonly string[];
-  readonly unreadable: readonly { readonly address: string; readonly message: string }[];
+  readonly unreadable: readonly Unreadable[];
   /** Not read, because the command was stopped before. */
   readonly left: readonly string[];
   /** Not read, because an upload has no file id before it ends. */
   readonly skipped: readonly string[];
+}
+
+interface Unreadable {
+  readonly address: string;
+  /** The cause, which other addresses may have too. */
+  readonly message: string;
 }
 
 /** What the view is made from. */
@@ -49,7 +57,7 @@ export function viewAdoptions({ targets, observations, declared }: AdoptionInput
       })),
     absent: found.filter(({ read }) => read?.type === "absent").map(({ target }) => target.address),
     unreadable: found.flatMap(({ target, read }) =>
-      read?.type === "unreadable" ? [{ address: target.address, message: read.failure.message }] : [],
+      read?.type === "unreadable" ? [{ address: target.address, message: causeOf(read.failure) }] : [],
     ),
     left: found.filter(({ read }) => read === undefined).map(({ target }) => target.address),
     skipped: targets.skipped,
@@ -69,8 +77,12 @@ export function formatAdoptions(view: AdoptionView, calls: number, paint: Palett
       ),
     ),
     ...view.absent.map((address) => line("-", address, "is not there")),
-    ...view.unreadable.map(({ address, message }) => line("?", address, `could not be read: ${message}`)),
-    ...view.left.map((address) => line("·", address, "not checked")),
+    ...causesOf(view.unreadable).flatMap(([cause, addresses]) => [
+      ...addresses.slice(0, 1).map((address) => line("?", address, `could not be read: ${cause}`)),
+      ...more(addresses.length - 1, " for the same cause"),
+    ]),
+    ...view.left.slice(0, maxNamedAddresses).map((address) => line("·", address, "not checked")),
+    ...more(view.left.length - maxNamedAddresses),
   ];
   const counts = [
     `${formatCount(view.adopted.length)} adopted`,
@@ -81,4 +93,15 @@ export function formatAdoptions(view: AdoptionView, calls: number, paint: Palett
   ].join(", ");
   const head = `${paint("strong", "Imported:")} ${counts}. ${plural(calls, "call")}; nothing was changed at the service.`;
   return `${[...lines, ...(lines.length > 0 ? [""] : []), head].join("\n")}\n`;
+}
+
+function causesOf(unreadable: readonly Unreadable[]): readonly (readonly [string, readonly string[]])[] {
+  const causes = new Map<string, string[]>();
+  for (const { address, message } of unreadable)
+    causes.set(message, [...(causes.get(message) ?? []), address]);
+  return [...causes];
+}
+
+function more(count: number, why = ""): readonly string[] {
+  return count > 0 ? [`      and ${formatCount(count)} more${why}; --json lists them`] : [];
 }

@@ -51,6 +51,22 @@ test("a run that stops still has an event for every change, and --verbose lists 
   );
 });
 
+test("an import with a refused key is one message with a count", async () => {
+  proxy.choose = () => answer(401, { title: "Unauthorized", detail: "The key was revoked." });
+  const { code, stdout, stderr } = await run("import", "--all");
+  expect([code, errorsIn(stderr).length]).toEqual([1, 1]);
+  const lines = stdout.replaceAll(/\d+/g, "N").split("\n");
+  expect(lines.slice(0, 2)).toEqual([
+    "    ? drafts/N/product_files/N  (could not be read: the service does not accept the key (N): The key was revoked.)",
+    "      and N more for the same cause; --json lists them",
+  ]);
+  expect(lines.slice(7, 10)).toEqual([
+    "      and N more; --json lists them",
+    "",
+    expect.stringMatching(/^Imported: N adopted, N could not be read, N not checked\. N calls;/),
+  ]);
+});
+
 test("a service that is down is one message", async () => {
   proxy.choose = () => ({ type: "lost" });
   const down = await run("apply", "--auto-approve", "--base-url", "http://127.0.0.1:9");
