@@ -62,10 +62,11 @@ export function parseDurationFlag(flag: string, example: string, shortest?: { ms
     const ms = parseDuration(text);
     if (ms !== undefined && ms >= (shortest?.ms ?? 0)) return ms;
     const wanted = shortest === undefined ? "a duration" : `a duration of ${shortest.text} or more`;
-    const fault = /^\d+(\.\d+)?$/.test(text) ? ", which has no unit" : "";
+    const isNumber = /^\d+(\.\d+)?$/.test(text);
+    const fault = isNumber ? ", which has no unit" : "";
     throw new CliError(`${flag} must be ${wanted}, not "${text}"${fault}`, {
       code: "invalid-flag",
-      hint: `Use ${flag} ${example}: ${durationAdvice(text)}.`,
+      hint: `Use ${flag} ${isNumber ? "" : `${example}: `}${durationAdvice(text)}.`,
     });
   };
 }

@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { z } from "zod";
 import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
 import {
@@ -230,10 +231,21 @@ export function parseRecoveryRecords(text: string, name: string): RecoveryRecord
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) throw invalid(`${name} is empty.`);
   return lines.map((line) => {
-    const parsed = recoveryRecordSchema.safeParse(parseDocument(line, name, recoveryLog));
+    const parsed = recoveryRecordSchema.safeParse(parseDocument(recordOf(line), name, recoveryLog));
     if (parsed.success) return parsed.data;
     throw invalid(describeDamage(name, parsed.error));
   });
+}
+
+const logEntrySchema = z.looseObject({ outcome: z.looseObject({}) });
+
+/** The record in a line. With `--log-format json`, an outcome that could not be saved is printed inside a log entry. */
+function recordOf(line: string): string {
+  try {
+    return JSON.stringify(logEntrySchema.parse(JSON.parse(line)).outcome);
+  } catch {
+    return line;
+  }
 }
 
 const recoveryLog = {

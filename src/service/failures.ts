@@ -113,7 +113,10 @@ const sentences = {
     what: "the key is not allowed to do this",
     hint: "Check that the draft or product belongs to the account of the key.",
   },
-  gone: { what: "the resource does not exist at the service", hint: "Check the ids in the manifest." },
+  gone: {
+    what: "the resource does not exist at the service",
+    hint: "Check the id, and that it belongs to the account of the key.",
+  },
   "not-attached": {
     what: "the file is not attached to the draft",
     hint: "It was removed outside draftsync. Run plan again.",

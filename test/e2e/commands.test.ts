@@ -315,12 +315,12 @@ describe("sandbox", () => {
 });
 
 test.each([
-  { args: ["sandbox", "--processing", "300"], flag: "--processing", example: "500ms" },
-  { args: ["reconcile", "--interval", "300"], flag: "--interval", example: "15m" },
-  { args: ["apply", "--lock-timeout", "300"], flag: "--lock-timeout", example: "10m" },
-])("$flag rejects a duration without a unit", async ({ args, flag, example }) => {
+  { args: ["sandbox", "--processing", "300"], flag: "--processing" },
+  { args: ["reconcile", "--interval", "300"], flag: "--interval" },
+  { args: ["apply", "--lock-timeout", "300"], flag: "--lock-timeout" },
+])("$flag rejects a duration without a unit", async ({ args, flag }) => {
   const { code, stderr } = await draftsync(args, { cwd: "/" });
   expect(code).toBe(1);
   expect(stderr).toContain(', not "300", which has no unit');
-  expect(stderr).toContain(`Use ${flag} ${example}: 300s, or with another unit (ms, m, h, d).`);
+  expect(stderr).toContain(`Use ${flag} 300s, or with another unit (ms, m, h, d).`);
 });

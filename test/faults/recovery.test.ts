@@ -35,8 +35,8 @@ async function recoveryLogs(): Promise<string[]> {
 }
 
 /** Runs an apply and calls `fail`, which breaks the ledger, while its call is in flight. */
-async function applyWhile(fail: () => Promise<unknown>) {
-  const holder = await holdApply(1, env);
+async function applyWhile(fail: () => Promise<unknown>, ...args: readonly string[]) {
+  const holder = await holdApply(1, env, ...args);
   await fail();
   holder.answer();
   const ended = await holder.ended;
@@ -247,21 +247,30 @@ describe("lock lost during an apply", () => {
   );
 });
 
-test("an outcome is printed if the recovery log cannot be written, and can be replayed from there", async () => {
-  const ended = await applyWhile(async () => {
-    await releaseLock();
-    await mkdir(inFolder(".draftsync/state.db.recovery.ndjson"));
-  });
-  expect(ended.code).toBe(4);
-  expect(ended.stderr).toContain("The recovery log could not be written");
-  expect(ended.stderr).toContain("draftsync state recover FILE");
-  const lines = ended.stderr.split("\n").filter((line) => line.startsWith('{"format_version"'));
-  expect(lines).toHaveLength(1);
-  await folder.remove(".draftsync/state.db.recovery.ndjson");
-  const replayed = await draftsync(["state", "recover", "-"], { ...options(env), input: lines.join("\n") });
-  expect(replayed).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
-  await expectNothingLeft();
-});
+test.each([
+  { format: "text", line: '{"format_version"' },
+  { format: "json", line: '{"time"' },
+])(
+  "an outcome is printed as $format if the recovery log cannot be written, and can be replayed from there",
+  async ({ format, line: start }) => {
+    const breakBoth = async () => {
+      await releaseLock();
+      await mkdir(inFolder(".draftsync/state.db.recovery.ndjson"));
+    };
+    const ended = await applyWhile(breakBoth, "--log-format", format);
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain("The recovery log could not be written");
+    expect(ended.stderr).toContain("draftsync state recover FILE");
+    const lines = ended.stderr
+      .split("\n")
+      .filter((line) => line.startsWith(start) && line.includes('"lineage"'));
+    expect(lines).toHaveLength(1);
+    await folder.remove(".draftsync/state.db.recovery.ndjson");
+    const replayed = await draftsync(["state", "recover", "-"], { ...options(env), input: lines.join("\n") });
+    expect(replayed).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
+    await expectNothingLeft();
+  },
+);
 
 test("an interrupt that ends the process while the ledger hangs leaves a recovery log", async () => {
   const holder = await holdApply(1, env);

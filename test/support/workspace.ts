@@ -47,7 +47,7 @@ export interface Workspace {
   /** Starts a command, which is killed after the test if it still runs. */
   start(args: readonly string[], env?: Env): Running;
   /** Starts an apply without a question, and waits until this number of its writes are held. Later calls pass. */
-  holdApply(calls: number, env?: Env): Promise<HeldApply>;
+  holdApply(calls: number, env?: Env, ...args: readonly string[]): Promise<HeldApply>;
 }
 
 /** Settings without waits for the rate or the settle delay. */
@@ -130,13 +130,13 @@ export function useWorkspace(settings: Settings): Workspace {
     },
     apply: (...args) => run("apply", "--auto-approve", ...args),
     start,
-    holdApply: async (calls, env) => {
+    holdApply: async (calls, env, ...args) => {
       const { proxy } = now();
       const { held, answer } = holdAnswers();
       const writes = () => proxy.seen.filter((request) => !request.startsWith("GET")).length;
       const before = writes();
       proxy.choose = ({ method }) => (method === "GET" ? undefined : held);
-      const holder = start(["apply", "--auto-approve"], env);
+      const holder = start(["apply", "--auto-approve", ...args], env);
       await expect.poll(() => writes() - before, { timeout: 60_000 }).toBe(calls);
       proxy.choose = () => undefined;
       return { ...holder, answer };
