@@ -77,9 +77,31 @@ export interface FailureOptions {
   readonly locationOf: LocationFinder;
 }
 
+/** Calls end in any order; people look for an address. */
+const { compare } = new Intl.Collator("en", { numeric: true });
+
+/** Failures by cause, those of a cause by address: the same for runs that failed alike. */
+export function sortFailures(items: readonly FailedItem[]): readonly FailureGroup[] {
+  return groupFailures([...items].sort((a, b) => compare(a.address, b.address)));
+}
+
+/** What is worth saying of failures that are said already: it is the same for two runs that failed alike. */
+export function substanceOfFailures(groups: readonly FailureGroup[]): string {
+  if (groups.length === 0) return "";
+  return JSON.stringify(
+    groups.map(({ isDoubt, failure, addresses }) => {
+      // The calls that were in flight met it first.
+      const about = failure.stops === "run" && !isDoubt ? [] : addresses;
+      return [isDoubt, failure.code, causeOf(failure), about];
+    }),
+  );
+}
+
 /** Log entries for the failures of a run: one a cause, and one for all causes beyond the first ten. */
-export function describeFailures(items: readonly FailedItem[], options: FailureOptions): readonly LogEntry[] {
-  const groups = groupFailures(items);
+export function describeFailures(
+  groups: readonly FailureGroup[],
+  options: FailureOptions,
+): readonly LogEntry[] {
   const others = groups.slice(maxCauses);
   return [
     ...groups.slice(0, maxCauses).map((group) => describeGroup(group, options)),

@@ -2,7 +2,13 @@ import { actionTable } from "../model/action.ts";
 import { draftIdOf } from "../model/address.ts";
 import type { Event, EventSink } from "../model/event.ts";
 import type { LogEntry } from "../model/log.ts";
-import { describeFailures, type FailedItem, type FailureOptions } from "./failures.ts";
+import {
+  describeFailures,
+  type FailedItem,
+  type FailureOptions,
+  sortFailures,
+  substanceOfFailures,
+} from "./failures.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
 import { withTitle } from "./plan-text.ts";
@@ -27,6 +33,8 @@ export interface ProgressOptions extends FailureOptions {
   readonly live: LiveDisplay | undefined;
   /** Of all changes that the run may make: each draft then has one line. If absent, each change has one. */
   readonly addresses?: readonly string[] | undefined;
+  /** Whether failures are worth showing, by their substance; if absent, they are. */
+  readonly isNews?: ((substance: string) => boolean) | undefined;
   /** The configured rate limit. */
   readonly bound: RateBound;
   /** Monotonic milliseconds. */
@@ -99,7 +107,9 @@ export function makeProgress(options: ProgressOptions): Progress {
     writeLines(drafts?.rest() ?? []);
     const others = otherValues.splice(0);
     if (others.length > 0) writeParagraph(describeOtherValues(others, paint));
-    for (const entry of describeFailures(failed.splice(0), options)) writeParagraph(entry);
+    const failures = sortFailures(failed.splice(0));
+    if (failures.length === 0 || options.isNews?.(substanceOfFailures(failures)) === false) return;
+    for (const entry of describeFailures(failures, options)) writeParagraph(entry);
   };
   const emit = (event: Event) => {
     if (event.type !== "planned") begin();

@@ -143,8 +143,53 @@ test("metrics match the calls that the service received and contain no secret", 
   expect(text).toContain('draftsync_failures_in_a_row{workspace="w"} 1\n');
   expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
   expect(text).toMatch(/^draftsync_oldest_unconfirmed_age_seconds\{workspace="w"\} \d/m);
-  expect(text).toContain('draftsync_drift{workspace="w"} 0');
+  // Nothing was checked.
+  expect(text).not.toMatch(/^draftsync_drift\{/m);
   expect(text).not.toContain(key);
+});
+
+test("failures are printed again only when they change", async () => {
+  const refuse =
+    (title: string) =>
+    ({ method }: { method: string }) => {
+      if (method !== "POST") return undefined;
+      const headers = { "content-type": "application/vnd.api+json" };
+      const body = JSON.stringify({ errors: [{ title }] });
+      return { type: "answer", status: 422, headers, body } as const;
+    };
+  proxy.choose = refuse("No such renderer");
+  const service = serve();
+  const printed = () => service.stderr().match(/^error: .*$/gm)?.length;
+  expect(await service.line(1)).toContain(" failing: 2 failed");
+  expect(await service.again()).toContain(" failing: 2 failed");
+  expect(printed()).toBe(1);
+  proxy.choose = refuse("No such format");
+  expect(await service.again()).toContain(" failing: 2 failed");
+  expect(printed()).toBe(2);
+  proxy.choose = () => undefined;
+  expect(await service.again()).toContain(" ok: 2 done");
+  await folder.write(manifest(3));
+  proxy.choose = refuse("No such format");
+  expect(await service.again()).toContain(" failing: 1 failed");
+  expect(printed()).toBe(3);
+});
+
+test("a service that cannot be checked is printed once, whichever file is read first", async () => {
+  await folder.write(config("refresh: { attachments: probe }\n"));
+  expect((await run("apply", "--auto-approve")).code).toBe(0);
+  proxy.choose = () => ({
+    type: "answer",
+    status: 401,
+    headers: { "content-type": "application/vnd.api+json" },
+    body: JSON.stringify({ errors: [{ title: "Unauthorized" }] }),
+  });
+  const service = serve();
+  await service.line(1);
+  await service.again();
+  await service.again();
+  expect(service.stderr().match(/the service could not be checked: .*$/gm)).toEqual([
+    "the service could not be checked: the service does not accept the key (401): Unauthorized  [unauthorized]",
+  ]);
 });
 
 test("a replica skips a run that another replica has just completed, unless SIGHUP asks for it or changes remain", async () => {

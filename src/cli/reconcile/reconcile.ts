@@ -243,7 +243,8 @@ async function applyLocked(
   const { cli } = workspace;
   const { json, news } = request;
   const locationOf = makeLocationFinder(desired);
-  const reporter = await openReporter(workspace, { json, plan, locationOf });
+  const isNews = (failures: string) => news?.isNew("failures", failures) !== false;
+  const reporter = await openReporter(workspace, { json, plan, locationOf, isNews });
   // The line of a service's run says the same, and of nothing there is nothing to say.
   const isSilent = !json && (news !== undefined || plan.changes.every(isBlocked));
   const emit = counting(run, (event) => {
@@ -256,6 +257,7 @@ async function applyLocked(
     const result = await runPlan(workspace, { plan, limits, service, emit, command });
     reportTooFewCalls(cli, result, request.limits);
     const { totals, stopped } = result;
+    if (totals.failed + totals.in_doubt === 0) isNews("");
     const ownCode = exitCodeOfRun(result, plan);
     const isBlind = ownCode === exitCode.done && readTooLittle(plan, totals);
     if (isBlind) printDiagnostics(cli.terminal, undefined, [tooLittleRead]);

@@ -52,13 +52,13 @@ export class ReconcileTally {
   }
 }
 
-/** How far what is recorded can be trusted: what was confirmed longest ago, and what has drifted. */
+/** How far what is recorded can be trusted: what was confirmed longest ago, and what of that which was checked has drifted. */
 export function ledgerAgeOf({ recorded, plan: { refresh, drift } }: PlannedState): LedgerAge {
   const oldest =
     refresh === undefined ? oldestRecord(recorded) : Date.parse(refresh.oldest_unconfirmed ?? "");
   return {
     ...(Number.isFinite(oldest) ? { oldestUnconfirmedMs: Math.max(0, systemClock.now() - oldest) } : {}),
-    ...(drift === undefined ? {} : { drift: drift.length }),
+    ...(drift === undefined || refresh?.checked === 0 ? {} : { drift: drift.length }),
   };
 }
 

@@ -8,6 +8,7 @@ import type { EventSink } from "../../model/event.ts";
 import { holderMayWrite } from "../../model/lock.ts";
 import type { LogEntry } from "../../model/log.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
+import { causeOf } from "../../model/outcome.ts";
 import type { Plan } from "../../model/plan.ts";
 import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
@@ -196,11 +197,11 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
   }).finally(() => halfTime?.clear());
   if (cli.signal.aborted) return { observed, failure: interruptedWhile("checking the service") };
   if (stopped === undefined) return { observed };
-  const { code, message, hint = "" } = stopped;
+  const { code, hint = "" } = stopped;
   // A quota that is used up leaves what was read, and the next run its changes.
   if (isQuotaUsedUp(stopped) && underLock && mode === "budget" && observed.summary.checked > 0)
     return { observed };
-  const failure = new CliError(`the service could not be checked: ${message}`, {
+  const failure = new CliError(`the service could not be checked: ${causeOf(stopped)}`, {
     code,
     hint: `${hint} To plan from the ledger alone: --refresh none`.trim(),
   });

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { newRunId } from "../../apply/context.ts";
 import { formatAddress } from "../../model/address.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
+import { causeOf } from "../../model/outcome.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
@@ -123,8 +124,8 @@ async function importLocked(
   if (drafts.length > 0 && !flags.json) terminal.err(`Wrote ${manifest}.\n`);
   warnOfCopies(cli, effects, { desired, recorded });
   if (stopped !== undefined) {
-    const { message, code, hint } = stopped;
-    throw new CliError(message, { code, ...(hint === undefined ? {} : { hint }) });
+    const { code, hint } = stopped;
+    throw new CliError(causeOf(stopped), { code, ...(hint === undefined ? {} : { hint }) });
   }
   if (cli.signal.aborted) cli.end(exitCode.interrupted);
   else if (failed > 0) cli.end(done > 0 ? exitCode.failed : exitCode.error);

@@ -5,7 +5,7 @@ import { systemClock } from "../../model/ports.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { namesOfPlan } from "../../plan/names.ts";
 import type { LocationFinder } from "../../report/failures.ts";
-import { makeProgress, type Progress } from "../../report/progress.ts";
+import { makeProgress, type Progress, type ProgressOptions } from "../../report/progress.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 
 /** How a command's calls are followed: as JSON on standard output, or in words on standard error. */
@@ -14,12 +14,14 @@ export interface ReporterOptions {
   /** Gives the names of the drafts that events are about. */
   readonly plan?: Plan;
   readonly locationOf?: LocationFinder;
+  /** {@link ProgressOptions.isNews} */
+  readonly isNews?: ProgressOptions["isNews"];
 }
 
 /** Opens what shows the events of a command. `stop` is to be called on every way out. */
 export async function openReporter(
   { cli: { terminal }, config }: Workspace,
-  { json, plan, locationOf = () => undefined }: ReporterOptions = {},
+  { json, plan, locationOf = () => undefined, isNews }: ReporterOptions = {},
 ): Promise<Progress> {
   const nameOf = plan === undefined ? () => ({}) : namesOfPlan(plan);
   const named = (event: Event): Event =>
@@ -33,6 +35,7 @@ export async function openReporter(
     paint: terminal.paintErr,
     nameOf,
     locationOf,
+    isNews,
     live: terminal.live,
     addresses: isShort ? addressesIn(plan) : undefined,
     bound: config.service.rate,
