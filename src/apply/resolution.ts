@@ -12,7 +12,7 @@ import {
   type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import { clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
+import { type Attributes, clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
 import {
   attributesSentBy,
   effectsOfAttachment,
@@ -136,7 +136,9 @@ function attachedEffects(
     return effectsOfAttachment(attach, { ...fileOf(attach), attributes, provenance }, !isByAnother);
   }
   const record = recordOfFile(shown, attachments);
-  if (record === undefined || updates.length === 0) return [];
+  if (record === undefined)
+    return [{ type: "attached", attachment: unrecorded(shown, { attachments, provenance }, none) }];
+  if (updates.length === 0) return [];
   const attributes = { ...none, ...record.attributes };
   return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
 }
@@ -149,14 +151,30 @@ function recordOfFile(
   return attachments.find((each) => fileResource(each) === file);
 }
 
+/** A file that a ledger lacks which was restored from before. Its entry may have another one by now. */
+function unrecorded(
+  operation: RecordedOperation,
+  { attachments, provenance }: FileContext,
+  attributes: Attributes,
+): RecordedAttachment {
+  const target = fileOf(operation);
+  const { address } = operation;
+  const isTaken = attachments.some((each) => each.address === address);
+  return { ...target, address: isTaken ? fileResource(target) : address, attributes, provenance };
+}
+
 /** What an update in doubt leaves of a recorded file: what it sent, or what was confirmed before; and which entry has it. */
 function updateEffects(
   operation: RecordedOperation,
   { isDone, attachments, provenance }: FileContext & { readonly isDone: boolean },
 ): readonly LedgerEffect[] {
   const record = recordOfFile(operation, attachments);
-  if (record === undefined) return [];
-  const attributes = { ...record.attributes, ...(isDone ? operation.intent.attributes : {}) };
+  const { attributes: sent = {} } = operation.intent;
+  if (record === undefined) {
+    const values = isDone ? sent : clearedAttributes(sent);
+    return [{ type: "attached", attachment: unrecorded(operation, { attachments, provenance }, values) }];
+  }
+  const attributes = { ...record.attributes, ...(isDone ? sent : {}) };
   return effectsOfUpdates(record, { attributes, provenance }, isDone ? operation : undefined, attachments);
 }
 

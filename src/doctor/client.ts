@@ -6,7 +6,7 @@ import { systemCodeOf } from "../model/errors.ts";
 import type { CallResult } from "../model/outcome.ts";
 import type { ReadOptions, WriteOptions } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
-import { fileResource } from "../model/resource.ts";
+import { fileResource, withoutEmpty } from "../model/resource.ts";
 import type { Call } from "../service/calls.ts";
 import type { Parsed } from "../service/documents.ts";
 import { readProbedFile, readResource, updateDocument } from "../service/documents.ts";
@@ -147,11 +147,6 @@ function readProbed(sample: Sample, kind: FileKind): ProbedFile | undefined {
   const parsed = readAttributes(document, kind);
   if (resource.type === "malformed" || !("value" in parsed)) return undefined;
   return { type, id: resource.value.id, attributes: withoutEmpty(parsed.value ?? {}) };
-}
-
-/** The attributes without empty texts. */
-export function withoutEmpty(attributes: Attributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ""));
 }
 
 /** The channel on which undici reports every connection, also through a proxy. */

@@ -2,12 +2,11 @@ import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { fileResourceOf, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
-import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
-import { applyEffect, type EffectContext } from "./effects.ts";
-import { readInDoubt, readOperations, readRuns } from "./history.ts";
+import { applyEffect } from "./effects.ts";
+import { readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, resendOperation, startRun, supersede } from "./journal.ts";
-import { addRecord, selectAttachment } from "./records.ts";
+import { addRecord } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
 import { raiseVersions } from "./versions.ts";
 
@@ -23,15 +22,15 @@ interface ReplayContext {
  *
  * | the operation in the ledger | result |
  * |---|---|
- * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; the draft of a file may be published |
+ * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; its draft may be published |
  * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
  * | asked to wait, and sent again since (the ledger is older than that) | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
  * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
  * | with this outcome | nothing |
  *
- * A call about a file that is done is recorded in doubt, without its effects, where the ledger may know something newer
- * ({@link isMaybeOutdated}): apply settles it.
+ * A call about a file is recorded in doubt, without its effects, and apply settles it: the ledger may know something newer, such
+ * as what another call has set, or a person has imported, since. Clocks do not show which came last.
  *
  * `keep-ledger` records the outcome without its effects; `use-recovered` reverts the settlement, or replaces the record of
  * the other product.
@@ -60,13 +59,14 @@ export async function replay(
   }
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await reopenOperation(queries, operation.id);
-  const isOpen = found !== undefined && !course.overrules;
-  if (await isMaybeOutdated(queries, record, { location, isOpen })) {
-    await finishOperation(queries, operation.id, { outcome: "unknown", attempts: result.attempts, at });
+  if (isLeftInDoubt(record, course)) {
+    const { attempts, status } = result;
+    const refusedWith = result.outcome === "rejected" && status !== undefined ? { status } : {};
+    await finishOperation(queries, operation.id, { outcome: "unknown", attempts, ...refusedWith, at });
     return { type: "in_doubt", ...other };
   }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
-  if (course.overrules) await revertLedger(queries, record, { at, by: operation.id });
+  if (course.overrules) await revertLedger(queries, record);
   for (const effect of record.effects) {
     if (course.overrules || !products.known.has(effect))
       await apply(queries, effect, { ...context, by: operation.id });
@@ -76,36 +76,34 @@ export async function replay(
   return { type: "recorded", ...other };
 }
 
-/**
- * Whether the ledger may know something newer about the file of a call that is done: it lacks the call, a person has settled it
- * otherwise, or another call about the file is in doubt. Clocks do not show which came last.
- */
-async function isMaybeOutdated(
-  queries: LedgerQueries,
-  { operation, result, effects }: RecoveryRecord,
-  { location, isOpen }: { readonly location: string; readonly isOpen: boolean },
-): Promise<boolean> {
-  const file = fileResourceOf(operation);
-  if (file === undefined || result.outcome !== "done") return false;
-  if (!isOpen) return true;
-  const settled = new Set(effects.flatMap((each) => (each.type === "settled" ? [each.operationId] : [])));
-  const doubts = await readInDoubt(queries, location);
-  return doubts.some(
-    (each) => each.id !== operation.id && !settled.has(each.id) && fileResourceOf(each) === file,
+/** A refused attachment attached nothing, so it is in doubt only where a person said otherwise. */
+function isLeftInDoubt(
+  { operation, result }: RecoveryRecord,
+  { overrules }: { overrules: boolean },
+): boolean {
+  if (fileResourceOf(operation) === undefined) return false;
+  return (
+    result.outcome === "done" || (result.outcome === "rejected" && (operation.kind !== "attach" || overrules))
   );
 }
 
 /**
  * The ledger was restored from before the call, so the draft may have been published since. No publication that is replayed
- * settles that: it may be an older one.
+ * settles that: it may be an older one. A copy, or a later revision, was made of a product that the draft has.
  */
 async function markMaybePublished(
   queries: LedgerQueries,
   { operation }: RecoveryRecord,
   at: number,
 ): Promise<void> {
-  const file = targetOf(operation);
-  if (file !== undefined) await addRecord(queries, tables.maybe_published, { draftId: file.draftId, at });
+  const { kind, intent } = operation;
+  const { draftId, revision = 1 } = intent;
+  if (draftId === undefined) return;
+  const isOfProduct = kind === "duplicate" || (kind === "publish" && revision > 1);
+  const known = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
+  const isKnown = isOfProduct && (await known.executeTakeFirst()) !== undefined;
+  if (targetOf(operation) !== undefined || (isOfProduct && !isKnown))
+    await addRecord(queries, tables.maybe_published, { draftId, at });
 }
 
 async function beginAgain(
@@ -152,8 +150,9 @@ function decide(circumstances: {
   const { found, record, products, choice } = circumstances;
   // Without attempts, it only ended because its lock was taken over.
   if (found?.attempts !== undefined && !wasSentAgain(found, record)) {
-    const isKnown = found.outcome === record.result.outcome || isLeftInDoubt(found, record);
-    if (isKnown || choice === "keep-ledger") return { type: "known" };
+    const wasLeft = found.outcome === "unknown" && isLeftInDoubt(record, { overrules: true });
+    if (found.outcome === record.result.outcome || wasLeft || choice === "keep-ledger")
+      return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };
   }
   const contradictions = [
@@ -167,11 +166,6 @@ function decide(circumstances: {
   }
   if (choice === undefined) return { type: "conflict", ledger: contradictions.join(", and ") };
   return choice === "keep-ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
-}
-
-/** What a replay has recorded in doubt is settled by apply. */
-function isLeftInDoubt({ outcome }: StoredOperation, { operation, result }: RecoveryRecord): boolean {
-  return outcome === "unknown" && result.outcome === "done" && fileResourceOf(operation) !== undefined;
 }
 
 /** Only a call that was asked to wait is sent again. */
@@ -234,16 +228,19 @@ async function recordedProduct(queries: LedgerQueries, effect: ProductEffect): P
 }
 
 /** Reverts what contradicts the outcome: what a settlement recorded of a refused call, and the records of other products. */
-async function revertLedger(
-  queries: LedgerQueries,
-  { operation, result, effects }: RecoveryRecord,
-  context: EffectContext,
-): Promise<void> {
-  for (const effect of effects) {
-    if (effect.type === "published") await dropPublication(queries, effect);
-    else if (effect.type === "duplicated") await dropDuplicate(queries, effect.name);
+async function revertLedger(queries: LedgerQueries, record: RecoveryRecord): Promise<void> {
+  const { kind, intent } = record.operation;
+  for (const effect of record.effects) {
+    if (effect.type === "published") await publicationOf(queries, effect).execute();
+    else if (effect.type === "duplicated") await duplicateOf(queries, effect.name).execute();
   }
-  if (result.outcome === "rejected") await revertRefused(queries, operation, context);
+  if (record.result.outcome !== "rejected") return;
+  const { draftId, revision, name } = intent;
+  // A later call may have made a product.
+  if (kind === "publish" && draftId !== undefined && revision !== undefined)
+    await publicationOf(queries, { draftId, revision }).where("provenance_by", "=", "operator").execute();
+  if (kind === "duplicate" && name !== undefined)
+    await duplicateOf(queries, name).where("provenance_by", "=", "operator").execute();
 }
 
 async function reopenOperation(queries: LedgerQueries, id: string): Promise<void> {
@@ -251,41 +248,13 @@ async function reopenOperation(queries: LedgerQueries, id: string): Promise<void
   await operation.set({ settled_at: null, settled_as: null, settled_by: null }).execute();
 }
 
-/** Of a refused call that was settled as done. */
-async function revertRefused(
-  queries: LedgerQueries,
-  { kind, address, intent }: RecoveryRecord["operation"],
-  context: EffectContext,
-): Promise<void> {
-  const { draftId, revision, name } = intent;
-  if (kind === "publish" && draftId !== undefined && revision !== undefined)
-    return dropPublication(queries, { draftId, revision });
-  if (kind === "duplicate" && name !== undefined) return dropDuplicate(queries, name);
-  const target = targetOf({ intent });
-  if (target === undefined) return;
-  if (kind === "attach") return applyEffect(queries, { type: "detached", target }, context);
-  if (kind !== "detach") return;
-  const known = await selectAttachment(queries, target).select("address").executeTakeFirst();
-  if (known !== undefined) return;
-  // Its values are not known any more.
-  const attachment = {
-    ...target,
-    address: fileResource(target),
-    ...(address === fileResource(target) ? {} : { formerAddress: address }),
-    attributes: {},
-    provenance: { by: "operator", at: context.at },
-  } as const;
-  await applyEffect(queries, { type: "attached", attachment }, context);
-}
-
-async function dropPublication(
+function publicationOf(
   queries: LedgerQueries,
   { draftId, revision }: { readonly draftId: number; readonly revision: number },
-): Promise<void> {
-  const found = queries.deleteFrom("publications").where("draft_id", "=", draftId);
-  await found.where("revision", "=", revision).execute();
+) {
+  return queries.deleteFrom("publications").where("draft_id", "=", draftId).where("revision", "=", revision);
 }
 
-async function dropDuplicate(queries: LedgerQueries, name: string): Promise<void> {
-  await queries.deleteFrom("duplicates").where("name", "=", name).execute();
+function duplicateOf(queries: LedgerQueries, name: string) {
+  return queries.deleteFrom("duplicates").where("name", "=", name);
 }

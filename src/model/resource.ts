@@ -85,6 +85,11 @@ export function clearedAttributes(attributes: Attributes): Attributes {
   );
 }
 
+/** The attributes but empty texts, which a file without them has, too. */
+export function withoutEmpty(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ""));
+}
+
 /** The attributes but those of these names. */
 export function omitAttributes(attributes: Attributes, names: ReadonlySet<string>): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => !names.has(name)));

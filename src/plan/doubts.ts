@@ -5,6 +5,7 @@ import {
   type InDoubtState,
   orderState,
 } from "../model/change.ts";
+import { lazily } from "../model/lazily.ts";
 import { append } from "../model/lists.ts";
 import {
   fileResourceOf,
@@ -30,11 +31,13 @@ export function doubtsByAddress({
   const doubts = new Map<string, RecordedOperation[]>();
   if (inDoubt.length === 0) return doubts;
   const recordedAt = new Map(attachments.map((record) => [fileResource(record), record.address]));
+  const others = new Set(recordedAt.values());
   const addresses = new Map<string, string>();
   for (const operation of shownFirst(inDoubt)) {
     const file = fileResourceOf(operation);
-    const own = (isBlocking(operation) ? undefined : recordedAt.get(file ?? "")) ?? operation.address;
-    const isTaken = file !== undefined && doubts.has(own);
+    const recorded = isBlocking(operation) ? operation.address : recordedAt.get(file ?? "");
+    const own = recorded ?? operation.address;
+    const isTaken = file !== undefined && (doubts.has(own) || (recorded === undefined && others.has(own)));
     const address = addresses.get(file ?? "") ?? (isTaken ? file : own);
     if (file !== undefined) addresses.set(file, address);
     append(doubts, address, { ...operation, address });
@@ -71,6 +74,21 @@ export function blockingDoubts(recorded: Recorded): ReadonlyMap<string, Recorded
   return new Map(latest);
 }
 
+/**
+ * The files of which it is in doubt whether they are attached, by the address at which a plan shows them. A call about a file
+ * that is not recorded is one of them: a ledger that was restored from before may lack the file.
+ */
+export function filesInDoubt(recorded: Recorded): ReadonlyMap<string, RecordedOperation> {
+  const known = lazily(() => new Set(recorded.attachments.map(fileResource)));
+  const files = new Map<string, RecordedOperation>();
+  for (const [address, [first]] of doubtsByAddress(recorded)) {
+    const file = first && fileResourceOf(first);
+    if (first === undefined || file === undefined) continue;
+    if (first.kind === "attach" || !known().has(file)) files.set(address, first);
+  }
+  return files;
+}
+
 /** Whether a duplicate that was made so, or may have been, is of the same product, or of the product of the same draft. */
 export function isCopyOf(
   { draftId, productId }: Pick<OperationIntent, "draftId" | "productId">,
@@ -101,7 +119,7 @@ export function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || makesProduct(kind);
 }
 
-/** What is recorded if each of these attachments in doubt, by their addresses, took effect. */
+/** What is recorded if each of these files in doubt, by their addresses, is attached as it was sent. */
 export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, RecordedOperation>): Recorded {
   const assumed = new Map<string, RecordedAttachment>();
   for (const [address, operation] of doubts) {

@@ -87,11 +87,13 @@ export function makeProgress(options: ProgressOptions): Progress {
     const message = formatStatus(state, now());
     if (message !== "") write({ level: "info", text: `    ${message}\n`, message, code: "progress" });
   };
-  /** Each call that waits reports it: waits for the same reason that end about together are logged once. */
-  const isLogged = ({ reason, ms }: Extract<Event, { type: "waiting" }>) => {
-    const until = now() + ms;
-    if (until - (waits.get(reason) ?? 0) < ms / 10) return true;
-    waits.set(reason, until);
+  /** Live lines show waits. In a log, those for the same reason that end about together are one. */
+  const isShownWait = (event: Event) => {
+    if (event.type !== "waiting") return false;
+    if (live !== undefined) return true;
+    const until = now() + event.ms;
+    if (until - (waits.get(event.reason) ?? 0) < event.ms / 10) return true;
+    waits.set(event.reason, until);
     return false;
   };
   const begin = () => {
@@ -122,8 +124,7 @@ export function makeProgress(options: ProgressOptions): Progress {
       if (lines !== undefined) return writeLines(lines);
     }
     const entry = entryOf(event, { paint, hasWritten: state.hasWritten });
-    if (entry === undefined) return;
-    if (event.type === "waiting" && (live !== undefined || isLogged(event))) return;
+    if (entry === undefined || isShownWait(event)) return;
     if (event.type === "run_finished") writeParagraph(entry);
     else write(entry);
   };

@@ -181,7 +181,7 @@ function describe({ record, result }: Replayed): string {
     case "recorded":
       return `${what}: recorded${beside(result.otherProduct, "which the ledger had for it")}`;
     case "in_doubt":
-      return `${what}: recorded in doubt, because other calls about the file may be newer; apply settles it`;
+      return `${what}: recorded in doubt, because the ledger may know something newer of the file; apply settles it`;
     case "known":
       return `${what}: already recorded`;
     case "noted":

@@ -1,13 +1,13 @@
 import { type Check, failedBy, listChecks, type Probe } from "../../doctor/check.ts";
 import { checkFile, nextProbe } from "../../doctor/check-file.ts";
 import { problemOf } from "../../doctor/check-machine.ts";
-import { type DoctorClient, withoutEmpty } from "../../doctor/client.ts";
+import type { DoctorClient } from "../../doctor/client.ts";
 import { formatFirstProbe, formatProbeNotice } from "../../doctor/report.ts";
 import { formatAddress } from "../../model/address.ts";
 import type { CallResult } from "../../model/outcome.ts";
 import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { RecordedAttachment } from "../../model/recorded.ts";
-import type { Attributes, FileTarget } from "../../model/resource.ts";
+import { type Attributes, type FileTarget, withoutEmpty } from "../../model/resource.ts";
 import { typeOfFile } from "../../service/documents.ts";
 import { approve } from "./approval.ts";
 import { type ExitCode, exitCode, exitCodeOf } from "./exit-code.ts";

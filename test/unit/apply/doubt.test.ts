@@ -101,11 +101,11 @@ describe("attachment whose response is lost", () => {
   );
 
   test.each([
-    { name: "took effect", fault: { type: "answer-lost" }, first: "arnold" },
-    { name: "never arrived", fault: { type: "lost" }, first: undefined },
+    { name: "took effect", fault: { type: "answer-lost" } },
+    { name: "never arrived", fault: { type: "lost" } },
   ] as const)(
-    "sets only what the manifest has by now for an attachment that $name",
-    async ({ fault, first: renderer }) => {
+    "sets what the manifest has by now for an attachment that $name, and clears what was sent besides",
+    async ({ fault }) => {
       const broken = { type: "answer", status: 500 } as const;
       await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold, file_format: fbx }]\n");
       world.proxy.choose = ({ method }) => (method === "POST" ? fault : broken);
@@ -113,9 +113,9 @@ describe("attachment whose response is lost", () => {
       world.proxy.choose = () => undefined;
       await world.write("draft: 1\nproduct_files: [{ file_id: 10, file_format: obj }]\n");
       const { changes } = await world.plan();
-      expect(changes).toMatchObject([{ action: "in_doubt", attributes: ["file_format"] }]);
+      expect(changes).toMatchObject([{ action: "in_doubt", attributes: ["file_format", "renderer"] }]);
       await world.apply();
-      const attributes = { file_format: "obj", ...(renderer === undefined ? {} : { renderer }) };
+      const attributes = { file_format: "obj", renderer: "" };
       expect(world.sandbox.state().attachments).toMatchObject([{ attributes }]);
       expect((await world.ledger.load()).attachments.map((each) => each.attributes)).toEqual([
         world.sandbox.state().attachments[0]?.attributes,

@@ -226,9 +226,9 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
           result: { outcome: "done", status: 201, attempts: 1 },
           effects: [attached(1)],
         } as const;
-        expect(await carl.replay(saved)).toEqual({ type: "recorded" });
+        expect(await carl.replay(saved)).toEqual({ type: "in_doubt" });
         expect(await carl.replay(saved)).toEqual({ type: "known" });
-        expect((await carl.load()).inDoubt).toEqual([]);
+        expect((await carl.load()).inDoubt).toMatchObject([{ id: "op" }]);
       },
     );
 

@@ -49,6 +49,8 @@ const update = (id: string): NewOperation => ({
   kind: "update",
   path: "/api/drafts/7/product_files/1",
 });
+const detach = (id: string): NewOperation => ({ ...update(id), kind: "detach" });
+const gone: LedgerEffect = { type: "detached", target: attachment(1) };
 const updated = (file_format: string): LedgerEffect => ({
   type: "rerecorded",
   attachment: attachment(1, { attributes: { file_format } }),
@@ -62,19 +64,38 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
   describe(`${name}: recovery records`, () => {
     test("end the operation once", async () => {
       const { ledger } = await make();
-      await begin(ledger);
-      expect(await ledger.replay(record())).toEqual({ type: "recorded" });
-      expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
-      await ledger.record([attached(1, { attributes: { file_format: "obj" } })]);
-      expect(await ledger.replay(record())).toEqual({ type: "known" });
-      expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "obj" } }]);
+      await begin(ledger, publishOperation);
+      const outcome = record({ operation: publishOperation, effects: [publication(5)], productId: 5 });
+      expect(await ledger.replay(outcome)).toEqual({ type: "recorded" });
+      expect(await ledger.load()).toMatchObject({ inDoubt: [], publications: [{ productId: 5 }] });
+      expect(await ledger.replay(outcome)).toEqual({ type: "known" });
       expect(await ledger.operations()).toMatchObject([{ id: "op", outcome: "done" }]);
+    });
+
+    test.each<[string, Partial<RecoveryRecord>]>([
+      ["an update", { operation: update("op"), effects: [updated("v2")] }],
+      ["a detach", { operation: detach("op"), effects: [gone] }],
+      ["an update of a file that is gone", { operation: update("op"), result: refused, effects: [gone] }],
+    ])("of %s leave what was recorded since, such as by an import", async (_what, other) => {
+      const { ledger } = await make();
+      await begin(ledger, other.operation);
+      const imported = attached(1, {
+        attributes: { file_format: "v3" },
+        provenance: { by: "import", at: 1 },
+      });
+      await ledger.record([imported]);
+      expect(await ledger.replay(record(other))).toEqual({ type: "in_doubt" });
+      expect(await ledger.replay(record(other))).toEqual({ type: "known" });
+      expect(await ledger.load()).toMatchObject({
+        inDoubt: [{ id: "op" }],
+        attachments: [{ attributes: { file_format: "v3" } }],
+      });
     });
 
     test.each<[string, NewOperation, LedgerEffect]>([
       ["an update", update("op"), updated("v2")],
       ["an attachment", attachOperation("op"), attached(1)],
-      ["a detach", { ...update("op"), kind: "detach" }, { type: "detached", target: attachment(1) }],
+      ["a detach", detach("op"), gone],
     ])(
       "of %s are left in doubt by a ledger that lacks the call, which shows that its draft may be published",
       async (_what, operation, effect) => {
@@ -118,7 +139,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
 
     test.each([
       { settled: "not_sent", result: done, preferred: "in_doubt", outcome: "unknown" },
-      { settled: "done", result: refused, preferred: "recorded", outcome: "rejected" },
+      { settled: "done", result: refused, preferred: "in_doubt", outcome: "unknown" },
     ] as const)(
       "conflict when $result.outcome meets settled as $settled",
       async ({ settled, result, preferred, outcome: outcomeOf }) => {
@@ -194,26 +215,42 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(record(), "keep-ledger")).toEqual({ type: "known" });
     });
 
-    test("of refused calls that were settled as done take that back when they are preferred", async () => {
+    test("of a refused publish take back what a person said, but no product that a later call has made", async () => {
       const { ledger } = await make();
-      await ledger.record([attached(1)]);
       await begin(ledger, publishOperation);
-      await ledger.record([publication(5), { type: "settled", operationId: "op", outcome: "done" }]);
-      const detach: NewOperation = { ...update("detach"), kind: "detach" };
-      await ledger.begin(detach);
+      const said: LedgerEffect = { ...publication(5), provenance: { by: "operator", at: 1 } };
+      await ledger.record([said, { type: "settled", operationId: "op", outcome: "done" }]);
+      const copy = { ...publishOperation, id: "copy", kind: "duplicate", address: "duplicates/a" } as const;
+      await ledger.begin({ ...copy, intent: { name: "a", productId: 5 } });
       await ledger.record([
-        { type: "detached", target: attachment(1) },
-        { type: "settled", operationId: "detach", outcome: "done" },
+        {
+          type: "duplicated",
+          name: "a",
+          from: { by: "product_id", productId: 5 },
+          sourceProductId: 5,
+          productId: 6,
+          provenance: { by: "post", at: 1 },
+        },
+        { type: "settled", operationId: "copy", outcome: "done" },
       ]);
-      for (const operation of [publishOperation, detach]) {
+      for (const operation of [publishOperation, { ...copy, intent: { name: "a", productId: 5 } }]) {
         const outcome = record({ operation, result: refused, effects: [] });
         expect(await ledger.replay(outcome)).toMatchObject({ type: "conflict" });
         expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
       }
-      expect(await ledger.load()).toMatchObject({
-        publications: [],
-        attachments: [{ fileId: 1, attributes: {}, provenance: { by: "operator" } }],
-      });
+      expect(await ledger.load()).toMatchObject({ publications: [], duplicates: [{ productId: 6 }] });
+    });
+
+    test.each<[string, Partial<NewOperation>, boolean]>([
+      ["a refused copy of its product", { kind: "duplicate", intent: { draftId: 7, productId: 5 } }, true],
+      ["a refused second revision", { intent: { draftId: 7, revision: 2 } }, true],
+      ["a refused first revision", {}, false],
+      ["a refused copy of another product", { kind: "duplicate", intent: { productId: 5 } }, false],
+    ])("of %s that the ledger lacks show whether a draft may be published", async (_what, other, isShown) => {
+      const { ledger } = await make();
+      const operation = { ...publishOperation, ...other };
+      await ledger.replay(record({ operation, result: refused, effects: [] }));
+      expect([...(await ledger.load()).maybePublished.keys()]).toEqual(isShown ? [7] : []);
     });
 
     test("are recorded in a ledger from before the call was sent again", async () => {
@@ -247,10 +284,14 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
 
     test("are rejected completely when one effect is invalid", async () => {
       const { ledger } = await make();
-      await begin(ledger);
-      const wrong = record({ effects: [attached(1), { type: "protection", draftId: 1.5, protect: true }] });
+      await begin(ledger, publishOperation);
+      const operation = publishOperation;
+      const wrong = record({
+        operation,
+        effects: [publication(5), { type: "protection", draftId: 1.5, protect: true }],
+      });
       await expect(ledger.replay(wrong)).rejects.toMatchObject({ code: "ledger-invalid-value" });
-      expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [{ id: "op" }] });
+      expect(await ledger.load()).toMatchObject({ publications: [], inDoubt: [{ id: "op" }] });
     });
   });
 }

@@ -34,9 +34,9 @@ const settled = `in_doubt outcome_unknown ${attach.address}`;
 
 test.each([
   ["declared with other values", desired(byUpload), `${settled} [renderer]`],
-  ["declared by its id", desired(byId), settled],
-  ["declared by two entries", desired(byUpload, byId), settled],
-  ["not declared", desired(), settled],
+  ["declared by its id", desired(byId), `${settled} [renderer]`],
+  ["declared by two entries", desired(byUpload, byId), `${settled} [renderer]`],
+  ["not declared", desired(), `${settled} [renderer]`],
 ])("settles the attach in doubt of a file that is %s, and plans no other write", (_name, wanted, line) => {
   expect(lines(wanted, recorded)).toEqual([line]);
   expect(lines(wanted, recordedWith({ attachments, inDoubt: [attach] }))).toEqual([line]);
@@ -46,29 +46,36 @@ test.each([
   ["the values that were sent", { renderer: "b" }, ["renderer"]],
   ["another value", { renderer: "c" }, ["renderer"]],
   ["one more value", { renderer: "b", file_format: "x" }, ["file_format", "renderer"]],
-  ["no value", {}, []],
-])("settles an attach in doubt whose entry has %s with what its entry has", (_name, values, attributes) => {
-  const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, values);
-  const plan = planOf(desired(entry), recorded);
-  expect(plan).toMatchObject({ summary: { in_doubt: 1 }, diagnostics: [] });
-  expect(plan.changes).toMatchObject([{ attributes }]);
-  expect(plan.changes[0]?.after).toEqual({ file_id: 10, ...values });
-  expect(plan.changes[0]).not.toHaveProperty("check_only");
-});
+  ["no value", {}, ["renderer"]],
+])(
+  "settles an attach in doubt whose entry has %s with what its entry has, and clears what it has not",
+  (_name, values, attributes) => {
+    const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, values);
+    const plan = planOf(desired(entry), recorded);
+    expect(plan).toMatchObject({ summary: { in_doubt: 1 }, diagnostics: [] });
+    expect(plan.changes).toMatchObject([{ attributes }]);
+    expect(plan.changes[0]?.after).toEqual({ file_id: 10, renderer: "", ...values });
+    expect(plan.changes[0]).not.toHaveProperty("check_only");
+  },
+);
 
-test("what a manifest no longer has is neither set nor sent again", () => {
+test("what a manifest no longer has is cleared before the draft is published", () => {
   const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, { file_format: "x" });
   const publish = { revision: 1, position: 1 };
   const drafts = [draftWith(1, { attachments: [entry], publish })];
   const { changes, diagnostics } = planOf(desiredWith({ drafts }), recorded);
-  expect(changes).toMatchObject([{ action: "publish" }, { action: "in_doubt", attributes: ["file_format"] }]);
-  expect(changes[1]?.after).toEqual({ file_id: 10, file_format: "x" });
+  expect(changes).toMatchObject([
+    { action: "publish" },
+    { action: "in_doubt", attributes: ["file_format", "renderer"] },
+  ]);
+  expect(changes[1]?.after).toEqual({ file_id: 10, file_format: "x", renderer: "" });
   expect(diagnostics).toEqual([]);
 });
 
 test("an attach in doubt whose file has another entry is only checked, and the rest waits", () => {
   const plan = planOf(desired(byId), recorded);
-  expect(plan.changes).toMatchObject([{ after: { file_id: 10 }, attributes: [], check_only: true }]);
+  const after = { file_id: 10, renderer: "" };
+  expect(plan.changes).toMatchObject([{ after, attributes: ["renderer"], check_only: true }]);
   expect(plan.diagnostics).toMatchObject([
     { code: "waits-for-doubt", message: expect.stringContaining("1 change waits until") },
   ]);
@@ -76,7 +83,7 @@ test("an attach in doubt whose file has another entry is only checked, and the r
 
 test("shows two attachments in doubt at one address, the earlier one at the path of its file", () => {
   const later = doubt({ ...attach, id: "op-2", intent: { ...file, fileId: 11 }, startedAt: 5 });
-  const earlier = `in_doubt outcome_unknown drafts/1/product_files/10`;
+  const earlier = `in_doubt outcome_unknown drafts/1/product_files/10 [renderer]`;
   const both = [earlier, settled];
   expect(lines(desired(byUpload), recordedWith({ inDoubt: [attach, later] }))).toEqual([
     earlier,
@@ -238,3 +245,45 @@ test("a replacement in doubt whose content changed again takes over all values o
   const { changes } = planOf(desired(entry), recordedWith({ attachments: [old], inDoubt }));
   expect(changes[0]).toMatchObject({ address, after: { file_id: 10, ...attributes }, check_only: true });
 });
+
+test.each([
+  ["an attach that was refused", { ...attach, status: 422 }, []],
+  [
+    "an attach that was refused, and its PATCH lost",
+    { ...attach, status: 422, intent: { ...attach.intent, refusedWith: 422 } },
+    ["renderer"],
+  ],
+])("what %s has sent is cleared only if it may have arrived", (_name, operation, attributes) => {
+  const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, {});
+  expect(planOf(desired(entry), recordedWith({ inDoubt: [operation] })).changes).toMatchObject([
+    { action: "in_doubt", attributes },
+  ]);
+});
+
+test("what an attach in doubt and a later update have sent is cleared, but not in a list that is left out", () => {
+  const intent = { ...file, fileId: 10, attributes: { file_format: "x" } };
+  const later = doubt({ kind: "update", address: attach.address, id: "op-2", startedAt: 5, intent });
+  const inDoubt = recordedWith({ uploads: [upload], inDoubt: [attach, later] });
+  expect(lines(desired(), inDoubt)).toEqual([`${settled} [file_format,renderer]`]);
+  const leftOut = desiredWith({ drafts: [draftWith(1, { attachments: [], managed: [] })] });
+  expect(lines(leftOut, inDoubt)).toEqual([settled]);
+});
+
+test.each(["update", "detach"] as const)(
+  "a file that is not recorded is in doubt as long as an %s of it is",
+  (kind) => {
+    const attributes = kind === "update" ? { renderer: "b" } : {};
+    const operation = doubt({ kind, address: attach.address, intent: { ...file, fileId: 10, attributes } });
+    const names = kind === "update" ? " [renderer]" : "";
+    expect(lines(desired(), recordedWith({ inDoubt: [operation] }))).toEqual([`${settled}${names}`]);
+    const byEntry = planOf(desired(byUpload), recordedWith({ uploads: [upload], inDoubt: [operation] }));
+    expect(byEntry.changes).toMatchObject([{ after: { file_id: 10, renderer: "c" } }]);
+    expect(byEntry.changes[0]).not.toHaveProperty("check_only");
+    // Its entry has another file by now.
+    const other = recordedFile(1, 11, { address: attach.address, attributes: { renderer: "c" } });
+    const uploads = [{ ...upload, fileId: 11 }];
+    expect(
+      lines(desired(byUpload), recordedWith({ uploads, attachments: [other], inDoubt: [operation] })),
+    ).toEqual([`in_doubt outcome_unknown drafts/1/product_files/10${names}`]);
+  },
+);
