@@ -12,7 +12,13 @@ import {
   type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import { type Attributes, clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
+import {
+  type Attributes,
+  clearedAttributes,
+  type FileTarget,
+  fileResource,
+  omitAttributes,
+} from "../model/resource.ts";
 import {
   attributesSentBy,
   effectsOfAttachment,
@@ -132,7 +138,10 @@ function attachedEffects(
     const { intent, status } = attach;
     // A file that was attached by another call has the values of that.
     const isByAnother = isAttachRefusal(intent.refusedWith ?? status);
-    const attributes = { ...none, ...(isByAnother ? {} : intent.attributes) };
+    const own = isByAnother
+      ? {}
+      : omitAttributes(intent.attributes ?? {}, namesSentOtherwise(attach, updates));
+    const attributes = { ...none, ...own };
     return effectsOfAttachment(attach, { ...fileOf(attach), attributes, provenance }, !isByAnother);
   }
   const record = recordOfFile(shown, attachments);
@@ -141,6 +150,16 @@ function attachedEffects(
   if (updates.length === 0) return [];
   const attributes = { ...none, ...record.attributes };
   return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
+}
+
+/** The names of which an update has sent another value than the attachment. */
+function namesSentOtherwise(
+  { intent: { attributes = {} } }: RecordedOperation,
+  updates: readonly RecordedOperation[],
+): ReadonlySet<string> {
+  const attached = new Map(Object.entries(attributes));
+  const sent = updates.flatMap(({ intent }) => Object.entries(intent.attributes ?? {}));
+  return new Set(sent.flatMap(([name, value]) => (attached.get(name) === value ? [] : [name])));
 }
 
 function recordOfFile(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resolutionOfAll } from "../../../src/apply/resolution.ts";
+import { type Resolution, resolutionOfAll } from "../../../src/apply/resolution.ts";
 import type { RecordedOperation } from "../../../src/model/recorded.ts";
 
 const file = { draftId: 1, fileKind: "product_files", fileId: 7 } as const;
@@ -55,6 +55,39 @@ test("an attachment that took effect is recorded with what was sent, and nothing
     { type: "settled", operationId: "attach", outcome: "done" },
     { type: "settled", operationId: "update", outcome: "not_sent" },
   ]);
+});
+
+test("an attached file has none of the values that a later call has sent otherwise", () => {
+  const operations = [operation("attach", { renderer: "arnold" }), operation("update", { renderer: "" })];
+  const [attached] = resolutionOfAll(operations, { type: "attached" }, { attachments: [], now: 5 });
+  expect(attached).toMatchObject({ type: "attached", attachment: { attributes: { renderer: "" } } });
+});
+
+const lostUpdate = operation("update", { renderer: "vray" });
+const lostDetach = operation("detach");
+
+test.each<[string, RecordedOperation, Exclude<Resolution["type"], "product">, object | undefined]>([
+  ["an update that took effect", lostUpdate, "done", { renderer: "vray" }],
+  ["an update that did not", lostUpdate, "not_done", { renderer: "" }],
+  ["an update of a file that is attached", lostUpdate, "attached", { renderer: "" }],
+  ["a detach that did not take effect", lostDetach, "not_done", {}],
+  ["a detach of a file that is attached", lostDetach, "attached", {}],
+  ["a detach that took effect", lostDetach, "done", undefined],
+  ["an update of a file that is not attached", lostUpdate, "not_attached", undefined],
+])("%s records a file that the ledger lacks", (_what, call, type, attributes) => {
+  const source = "drafts/1/product_files/source:a.blend";
+  for (const { holder, address } of [
+    { holder: [], address: source },
+    { holder: [{ ...known, fileId: 8, address: source }], address: known.address },
+  ]) {
+    const context = { attachments: holder, now: 5 };
+    const effects = resolutionOfAll([{ ...call, address: source }], { type }, context);
+    const provenance = { by: "operator", at: 5 };
+    const file = { draftId: 1, kind: "product_files", fileId: 7, address, attributes, provenance };
+    expect(effects.filter((effect) => effect.type === "attached")).toEqual(
+      attributes === undefined ? [] : [{ type: "attached", attachment: file }],
+    );
+  }
 });
 
 test("a refused attachment that took effect is recorded without values, which another call has set", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
+import type { Provenance } from "../../../src/model/recorded.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
 import { attached, attachment, attachOperation, lostResponse, sampleRun } from "./ledger-values.ts";
@@ -30,12 +31,12 @@ function record(other: Partial<RecoveryRecord> = {}): RecoveryRecord {
   };
 }
 
-const publication = (productId: number): LedgerEffect => ({
+const publication = (productId: number, by: Provenance["by"] = "post"): LedgerEffect => ({
   type: "published",
   draftId: 7,
   revision: 1,
   productId,
-  provenance: { by: "post", at: 1 },
+  provenance: { by, at: 1 },
 });
 
 async function begin(ledger: StateStore, operation = attachOperation("op")): Promise<void> {
@@ -218,8 +219,10 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
     test("of a refused publish take back what a person said, but no product that a later call has made", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
-      const said: LedgerEffect = { ...publication(5), provenance: { by: "operator", at: 1 } };
-      await ledger.record([said, { type: "settled", operationId: "op", outcome: "done" }]);
+      await ledger.record([
+        publication(5, "operator"),
+        { type: "settled", operationId: "op", outcome: "done" },
+      ]);
       const copy = { ...publishOperation, id: "copy", kind: "duplicate", address: "duplicates/a" } as const;
       await ledger.begin({ ...copy, intent: { name: "a", productId: 5 } });
       await ledger.record([
