@@ -60,9 +60,13 @@ export async function replay(
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await reopenOperation(queries, operation.id);
   if (isLeftInDoubt(record, course)) {
-    const { attempts, status } = result;
-    const refusedWith = result.outcome === "rejected" && status !== undefined ? { status } : {};
-    await finishOperation(queries, operation.id, { outcome: "unknown", attempts, ...refusedWith, at });
+    const { outcome, attempts, status } = result;
+    const end = outcome === "done" ? "it took effect" : "it was refused";
+    const message = `by the recovery log ${end}, but the ledger may know something newer`;
+    const failure = { code: "still-in-doubt", message, errors: [], stops: "operation" } as const;
+    const refusedWith = outcome === "rejected" && status !== undefined ? { status } : {};
+    const left = { outcome: "unknown", attempts, failure, ...refusedWith, at } as const;
+    await finishOperation(queries, operation.id, left);
     return { type: "in_doubt", ...other };
   }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
