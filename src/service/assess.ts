@@ -233,6 +233,9 @@ function codeOfConnectError(error: Error | undefined): FailureCode {
       return "name-not-found";
     case "ETIMEDOUT":
       return "connect-timeout";
+    case "EMFILE":
+    case "ENFILE":
+      return "too-many-open-files";
     default:
       return "unreachable";
   }

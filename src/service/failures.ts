@@ -59,6 +59,10 @@ const sentences = {
     what: "the service could not be reached",
     hint: "Check service.base_url and this machine's network.",
   },
+  "too-many-open-files": {
+    what: "no connection could be made: too many files are open",
+    hint: "Raise the limit of open files, for example with `ulimit -n 4096`, or lower service.concurrency.",
+  },
   "tls-failed": {
     what: "no secure connection to the service could be made",
     hint: "Check the scheme (https or http) and the port of service.base_url.",

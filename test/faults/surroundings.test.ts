@@ -2,7 +2,9 @@ import { mkdtemp, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, makeFolder, startShell } from "../support/cli.ts";
+import { holdAnswers, startFaultyProxy } from "../support/faulty-proxy.ts";
 
 test("a current folder that was removed is an error", async () => {
   const gone = await mkdtemp(join(tmpdir(), "draftsync-gone-"));
@@ -30,4 +32,29 @@ test("plan and apply refuse the ledger of another workspace", async () => {
     expect(refused.stdout).toBe("");
   }
   expect((await run("one", "plan")).stdout).toContain("No changes.");
+});
+
+test("too few file descriptors for the connections are not reported as a problem of the network", async () => {
+  const key = "canary-key-1c7e";
+  const sandbox = await startSandbox({ key });
+  const proxy = await startFaultyProxy(sandbox.url);
+  proxy.choose = () => holdAnswers().held;
+  const files = Array.from({ length: 100 }, (_none, at) => `{ file_id: ${at + 1} }`);
+  const folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service: { base_url: ${proxy.url}, concurrency: 100, rate: { limit: 1000, window: 1s }, timeout: 3s }
+`,
+    "manifests/a.yaml": `draft: 1\nproduct_files: [${files.join(", ")}]\n`,
+  });
+  onTestFinished(async () => {
+    await proxy.close();
+    await sandbox.close();
+    await folder.dispose();
+  });
+  const run = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
+  const { stderr } = await startShell("ulimit -n 60; $draftsync apply --auto-approve", run).ended;
+  expect(stderr).toContain("[too-many-open-files]");
+  expect(stderr).toContain("ulimit -n 4096");
+  expect(stderr).not.toContain("this machine's network");
 });
