@@ -98,9 +98,12 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const status = ended === "done" && readTooLittle(plan, totals) ? "unchecked" : ended;
   const turns = budget === undefined ? {} : { turns: tracker.turns() };
   const because = typeof end === "object" ? { stopped: end.code } : {};
-  await ledger.finishRun(runId, { totals: { ...totals, ...drift, ...because }, status, ...turns });
-  const ms = Math.round(clock.monotonic() - startedAt);
-  emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
+  const finish = ledger.finishRun(runId, { totals: { ...totals, ...drift, ...because }, status, ...turns });
+  // What was done is also said when the ledger has failed.
+  await finish.finally(() => {
+    const ms = Math.round(clock.monotonic() - startedAt);
+    emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
+  });
   const { shortfall } = budget ?? {};
   const counts = {
     hasChanged: tracker.hasChanged(),

@@ -70,7 +70,7 @@ export async function withLock<T>(
     return await work();
   } finally {
     await lease.release().catch((error: unknown) => {
-      const text = `The lock is not released yet (${messageOf(error)}). This process goes on trying while it runs; once it has ended, the next command takes the lock over.\n`;
+      const text = `The lock is not released yet: ${messageOf(error)} This process goes on trying while it runs; once it has ended, the next command takes the lock over.\n`;
       cli.terminal.log({ level: "warning", text, code: "lock-not-released" });
       releaseLater(config, lease.lock.id);
     });

@@ -25,6 +25,14 @@ describe("ledger that fails to record an outcome", () => {
     expect(await world.ledger.operations()).toHaveLength(4);
   });
 
+  test("says what was done when the end of the run cannot be recorded", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    const failure = new LedgerError("ledger-unreachable", "No server.");
+    vi.spyOn(world.ledger, "finishRun").mockRejectedValueOnce(failure);
+    await expect(world.apply()).rejects.toBe(failure);
+    expect(world.events.at(-1)).toMatchObject({ type: "run_finished", totals: { done: 1 } });
+  });
+
   test("gives the stop as the reason when a failing ledger prevents a change", async () => {
     const files = Array.from({ length: 30 }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
     await world.write(`draft: 1\nproduct_files: [${files}]\npublish: true\n`);
