@@ -245,7 +245,8 @@ test.each([
 });
 
 test("no file names a registry or installs draftsync by a bare name", () => {
-  const files = ["examples", "docs", "src", "test"].flatMap((folder) => filesBelow(folder, ""));
+  const below = ["examples", "docs", "src", "test"].flatMap((folder) => filesBelow(folder, ""));
+  const files = [...below, { path: "README.md", text: readText("README.md") }];
   const named =
     /\bregistry\.(npmjs|yarnpkg)\b|npm (install|i|ci|exec)\b[^\n`]* draftsync(@|\s|$)|npx (?!--no )draftsync/;
   const own = "test/structure/pipelines.test.ts";
