@@ -283,6 +283,16 @@ test("every JSON log line has the workspace, and every line of a run has its run
   }
 });
 
+test("every JSON log line of a service has the workspace", async () => {
+  const service = start(["reconcile", "--interval", "1d", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+  await expect.poll(service.stderr, { timeout }).toContain("2 done");
+  service.kill("SIGTERM");
+  const { stderr } = await service.ended;
+  expect(stderr).toContain("listening on");
+  const lines = stderr.trim().split("\n");
+  expect(lines.filter((line) => JSON.parse(line).workspace !== "w")).toEqual([]);
+});
+
 test("two services on one ledger write one after the other, and only one reports a status change", async () => {
   const webhook = await startWebhook();
   const env = { DRAFTSYNC_NOTIFY_URL: `${webhook.url}/hook` };

@@ -84,6 +84,7 @@ export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number)
   const { terminal, signal, interrupts } = cli;
   const listen = flags.listen === undefined ? undefined : parseListenAddress(flags.listen);
   let settings = await loadSettings(cli, flags);
+  terminal.adjust({ context: { workspace: settings.config.workspace } });
   const runner = await openRunner(cli, flags);
   const rhythm = new Rhythm(intervalMs);
   const news = new ChangeFilter();
