@@ -60,20 +60,14 @@ export async function replay(
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await reopenOperation(queries, operation.id);
   if (isLeftInDoubt(record, course)) {
-    const { outcome, attempts, status } = result;
-    const end = outcome === "done" ? "it took effect" : "it was refused";
-    const message = `by the recovery log ${end}, but the ledger may know something newer`;
-    const failure = { code: "still-in-doubt", message, errors: [], stops: "operation" } as const;
-    const refusedWith = outcome === "rejected" && status !== undefined ? { status } : {};
-    const left = { outcome: "unknown", attempts, failure, ...refusedWith, at } as const;
-    await finishOperation(queries, operation.id, left);
+    await finishOperation(queries, operation.id, { ...stillInDoubt(record), at });
     return { type: "in_doubt", ...other };
   }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
   if (course.overrules) await revertLedger(queries, record);
   for (const effect of record.effects) {
     if (course.overrules || !products.known.has(effect))
-      await apply(queries, effect, { ...context, by: operation.id });
+      await applyEffect(queries, effect, { at, by: operation.id });
   }
   if (result.outcome === "done")
     await supersede(queries, { operationId: operation.id, ...finished }, { effects: record.effects, at });
@@ -89,6 +83,15 @@ function isLeftInDoubt(
   return (
     result.outcome === "done" || (result.outcome === "rejected" && (operation.kind !== "attach" || overrules))
   );
+}
+
+/** The status says of an attachment that it was refused. */
+function stillInDoubt({ result: { outcome, attempts, status } }: RecoveryRecord) {
+  const end = outcome === "done" ? "it took effect" : "it was refused";
+  const message = `by the recovery log ${end}, but the ledger may know something newer`;
+  const failure = { code: "still-in-doubt", message, errors: [], stops: "operation" } as const;
+  const refused = outcome === "rejected" && status !== undefined ? { status } : {};
+  return { outcome: "unknown", attempts, failure, ...refused } as const;
 }
 
 /**
@@ -119,21 +122,6 @@ async function beginAgain(
   if (run === undefined)
     await startRun(queries, { id: operation.runId, command, planId: "", startedAt: savedAt });
   await beginOperation(queries, operation, at);
-}
-
-async function apply(
-  queries: LedgerQueries,
-  effect: LedgerEffect,
-  context: ReplayContext & { readonly by: string },
-): Promise<void> {
-  switch (effect.type) {
-    case "settled": {
-      const [other] = await readOperations(queries, context.location, { id: effect.operationId });
-      return isInDoubt(other) ? applyEffect(queries, effect, context) : undefined;
-    }
-    default:
-      return applyEffect(queries, effect, context);
-  }
 }
 
 /** How to replay a record. */
@@ -175,11 +163,6 @@ function decide(circumstances: {
 /** Only a call that was asked to wait is sent again. */
 function wasSentAgain({ outcome, failure }: StoredOperation, { result }: RecoveryRecord): boolean {
   return outcome === "rejected" && failure?.code === "rate-limited" && result.outcome !== "rejected";
-}
-
-function isInDoubt(operation: StoredOperation | undefined): boolean {
-  if (operation === undefined || operation.settled !== undefined) return false;
-  return operation.outcome === undefined || operation.outcome === "unknown";
 }
 
 /** A superseded operation agrees with every outcome, and an unknown outcome with every settlement. */
