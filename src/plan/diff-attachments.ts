@@ -18,6 +18,7 @@ import {
   allAttributeNames,
   clearedAttributes,
   fileResource,
+  pickNamed,
   withoutEmpty,
 } from "../model/resource.ts";
 import { attributesSentBy, isAttachRefusal, repeatableDoubts } from "../model/unsettled.ts";
@@ -55,8 +56,10 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
       ...(isManaged(operation) ? clearedAttributes(sent) : {}),
       ...(kept && withoutEmpty(kept)),
     };
-    if (entry === undefined || !(isOwnUpdate || asSent.has(address)))
-      return { ...settlingChange(shown, others), check_only: true };
+    if (entry === undefined || !(isOwnUpdate || asSent.has(address))) {
+      const managed = pickNamed(entry?.attributes ?? {}, Object.keys(sent));
+      return { ...settlingChange(shown, { ...others, ...managed }), check_only: true };
+    }
     if (isOwnUpdate) settled.add(change);
     return settlingChange(shown, { ...others, ...entry.attributes });
   });

@@ -375,7 +375,7 @@ describe("attachments", () => {
         {
           check_only: true,
           attributes: ["file_format", "renderer", "is_native"],
-          after: { file_id: 11, file_format: "fbx", renderer: "vray", is_native: true },
+          after: { file_id: 11, file_format: "glb", renderer: "vray", is_native: true },
         },
       ]);
     });
