@@ -14,16 +14,18 @@ import {
 } from "../model/recorded.ts";
 import {
   type Attributes,
+  changedAttributes,
   clearedAttributes,
   type FileTarget,
   fileResource,
-  omitAttributes,
+  pickNamed,
 } from "../model/resource.ts";
 import {
   attributesSentBy,
   effectsOfAttachment,
   effectsOfUpdates,
   isAttachRefusal,
+  unrecordedFile,
 } from "../model/unsettled.ts";
 
 /** What a person found out about an operation in doubt, or about the file of several. */
@@ -41,8 +43,7 @@ export class ResolutionError extends DraftsyncError {
   override readonly name = "ResolutionError";
 }
 
-interface ResolutionContext {
-  readonly attachments: Recorded["attachments"];
+interface ResolutionContext extends Pick<Recorded, "attachments" | "keptValues"> {
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -55,7 +56,7 @@ interface ResolutionContext {
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
   resolution: Resolution,
-  { attachments, now }: ResolutionContext,
+  { attachments, keptValues, now }: ResolutionContext,
 ): readonly LedgerEffect[] {
   const [shown, ...others] = operations;
   if (shown === undefined) return [];
@@ -64,7 +65,7 @@ export function resolutionOfAll(
   if (isAttached !== undefined)
     return [
       ...(isAttached
-        ? attachedEffects(shown, operations, { attachments, provenance })
+        ? attachedEffects(shown, operations, { attachments, keptValues, provenance })
         : [{ type: "detached", target: fileOf(shown) } as const]),
       ...operations.map(({ kind, id }) =>
         settled(id, kind === (isAttached ? "attach" : "detach") ? "done" : "not_sent"),
@@ -128,38 +129,33 @@ interface FileContext {
 function attachedEffects(
   shown: RecordedOperation,
   operations: readonly RecordedOperation[],
-  { attachments, provenance }: FileContext,
+  { keptValues, ...context }: FileContext & Pick<Recorded, "keptValues">,
 ): readonly LedgerEffect[] {
-  const updates = operations.filter(({ kind }) => kind === "update");
-  // What an update has sent is not confirmed: it is sent as none.
-  const none = clearedAttributes(attributesSentBy(updates));
+  const { attachments, provenance } = context;
+  const sent = attributesSentBy(operations.filter(({ kind }) => kind === "update"));
   const attach = operations.find(({ kind }) => kind === "attach");
   if (attach !== undefined) {
-    const { intent, status } = attach;
+    const { address, intent, status } = attach;
     // A file that was attached by another call has the values of that.
     const isByAnother = isAttachRefusal(intent.refusedWith ?? status);
-    const own = isByAnother
-      ? {}
-      : omitAttributes(intent.attributes ?? {}, namesSentOtherwise(attach, updates));
-    const attributes = { ...none, ...own };
-    return effectsOfAttachment(attach, { ...fileOf(attach), attributes, provenance }, !isByAnother);
+    const own = isByAnother ? {} : (intent.attributes ?? {});
+    const before = keptValues.get(address) ?? formerOf(attach, attachments)?.attributes ?? {};
+    const target = fileOf(attach);
+    const changed = pickNamed(sent, changedAttributes(target.kind, own, sent));
+    const attributes = { ...own, ...confirmedFor(changed, before) };
+    return effectsOfAttachment(attach, { ...target, attributes, provenance }, !isByAnother);
   }
   const record = recordOfFile(shown, attachments);
   if (record === undefined)
-    return [{ type: "attached", attachment: unrecorded(shown, { attachments, provenance }, none) }];
-  if (updates.length === 0) return [];
-  const attributes = { ...none, ...record.attributes };
+    return [{ type: "attached", attachment: unrecorded(shown, context, clearedAttributes(sent)) }];
+  if (Object.keys(sent).length === 0) return [];
+  const attributes = { ...record.attributes, ...confirmedFor(sent, record.attributes) };
   return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
 }
 
-/** The names of which an update has sent another value than the attachment. */
-function namesSentOtherwise(
-  { intent: { attributes = {} } }: RecordedOperation,
-  updates: readonly RecordedOperation[],
-): ReadonlySet<string> {
-  const attached = new Map(Object.entries(attributes));
-  const sent = updates.flatMap(({ intent }) => Object.entries(intent.attributes ?? {}));
-  return new Set(sent.flatMap(([name, value]) => (attached.get(name) === value ? [] : [name])));
+/** In place of what lost updates have sent, what was confirmed before: nothing where there was none. */
+function confirmedFor(sent: Attributes, before: Attributes): Attributes {
+  return { ...clearedAttributes(sent), ...pickNamed(before, Object.keys(sent)) };
 }
 
 function recordOfFile(
@@ -170,16 +166,20 @@ function recordOfFile(
   return attachments.find((each) => fileResource(each) === file);
 }
 
-/** A file that a ledger lacks which was restored from before. Its entry may have another one by now. */
+/** The other file that the entry of an attachment had before. */
+function formerOf(
+  { address, intent: { fileId } }: RecordedOperation,
+  attachments: Recorded["attachments"],
+): RecordedAttachment | undefined {
+  return attachments.find((each) => each.address === address && each.fileId !== fileId);
+}
+
 function unrecorded(
   operation: RecordedOperation,
   { attachments, provenance }: FileContext,
   attributes: Attributes,
 ): RecordedAttachment {
-  const target = fileOf(operation);
-  const { address } = operation;
-  const isTaken = attachments.some((each) => each.address === address);
-  return { ...target, address: isTaken ? fileResource(target) : address, attributes, provenance };
+  return { ...unrecordedFile(fileOf(operation), operation, attachments), attributes, provenance };
 }
 
 /** What an update in doubt leaves of a recorded file: what it sent, or what was confirmed before; and which entry has it. */

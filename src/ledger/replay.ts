@@ -59,8 +59,9 @@ export async function replay(
   }
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await reopenOperation(queries, operation.id);
-  if (isLeftInDoubt(record, course)) {
+  if (isLeftInDoubt(record)) {
     await finishOperation(queries, operation.id, { ...stillInDoubt(record), at });
+    if (result.outcome === "rejected") await dropSent(queries, operation);
     return { type: "in_doubt", ...other };
   }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
@@ -74,15 +75,9 @@ export async function replay(
   return { type: "recorded", ...other };
 }
 
-/** A refused attachment attached nothing, so it is in doubt only where a person said otherwise. */
-function isLeftInDoubt(
-  { operation, result }: RecoveryRecord,
-  { overrules }: { overrules: boolean },
-): boolean {
-  if (fileResourceOf(operation) === undefined) return false;
-  return (
-    result.outcome === "done" || (result.outcome === "rejected" && (operation.kind !== "attach" || overrules))
-  );
+/** A refusal, too: of an attachment it may say that the file is attached already. */
+function isLeftInDoubt({ operation, result: { outcome } }: RecoveryRecord): boolean {
+  return fileResourceOf(operation) !== undefined && (outcome === "done" || outcome === "rejected");
 }
 
 /** The status says of an attachment that it was refused. */
@@ -92,6 +87,13 @@ function stillInDoubt({ result: { outcome, attempts, status } }: RecoveryRecord)
   const failure = { code: "still-in-doubt", message, errors: [], stops: "operation" } as const;
   const refused = outcome === "rejected" && status !== undefined ? { status } : {};
   return { outcome: "unknown", attempts, failure, ...refused } as const;
+}
+
+/** A refused call has set nothing, and given its file to no entry: only whether that is attached is in doubt. */
+async function dropSent(queries: LedgerQueries, { id, intent }: RecoveryRecord["operation"]): Promise<void> {
+  const { attributes: _values, formerAddress: _entry, takesOver: _taken, ...file } = intent;
+  const operation = queries.updateTable("operations").where("id", "=", id);
+  await operation.set({ intent: JSON.stringify(file) }).execute();
 }
 
 /**
@@ -104,13 +106,14 @@ async function markMaybePublished(
   at: number,
 ): Promise<void> {
   const { kind, intent } = operation;
-  const { draftId, revision = 1 } = intent;
+  const { draftId, productId, revision = 1 } = intent;
   if (draftId === undefined) return;
   const isOfProduct = kind === "duplicate" || (kind === "publish" && revision > 1);
-  const known = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
-  const isKnown = isOfProduct && (await known.executeTakeFirst()) !== undefined;
-  if (targetOf(operation) !== undefined || (isOfProduct && !isKnown))
-    await addRecord(queries, tables.maybe_published, { draftId, at });
+  if (targetOf(operation) === undefined && !isOfProduct) return;
+  let known = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
+  if (productId !== undefined) known = known.where("product_id", "=", productId);
+  if (isOfProduct && (await known.executeTakeFirst()) !== undefined) return;
+  await addRecord(queries, tables.maybe_published, { draftId, at });
 }
 
 async function beginAgain(
@@ -142,7 +145,7 @@ function decide(circumstances: {
   const { found, record, products, choice } = circumstances;
   // Without attempts, it only ended because its lock was taken over.
   if (found?.attempts !== undefined && !wasSentAgain(found, record)) {
-    const wasLeft = found.outcome === "unknown" && isLeftInDoubt(record, { overrules: true });
+    const wasLeft = found.outcome === "unknown" && isLeftInDoubt(record);
     if (found.outcome === record.result.outcome || wasLeft || choice === "keep-ledger")
       return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };

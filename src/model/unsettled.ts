@@ -94,6 +94,19 @@ export function effectsOfAttachment(
   ];
 }
 
+/**
+ * Where a file belongs of which the ledger has nothing but a call: it was restored from before. Its entry may have another file by
+ * now.
+ */
+export function unrecordedFile<Target extends FileTarget>(
+  target: Target,
+  { address }: Pick<RecordedOperation, "address">,
+  attachments: Recorded["attachments"],
+): Target & Pick<RecordedAttachment, "address"> {
+  const isTaken = attachments.some((each) => each.address === address);
+  return { ...target, address: isTaken ? fileResource(target) : address };
+}
+
 /** The names of the attributes that operations set. */
 export function attributesSetBy(
   operations: readonly Pick<RecordedOperation, "intent">[],

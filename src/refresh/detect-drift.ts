@@ -27,6 +27,7 @@ import {
   effectsOfAttachment,
   effectsOfUpdates,
   provenanceOnceRead,
+  unrecordedFile,
   withoutDoubtful,
 } from "../model/unsettled.ts";
 import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
@@ -257,7 +258,14 @@ function driftOfDoubtful(
     };
   }
   const settlements = others.map((doubt) => settlement(doubt, read));
-  if (record === undefined) return { confirmations: settlements };
+  const { attachments } = index.recorded;
+  if (record === undefined) {
+    const [last] = isPresent ? others.slice(-1) : [];
+    if (last === undefined) return { confirmations: settlements };
+    const file = unrecordedFile(target, last, attachments);
+    const attachment = { ...file, attributes: mergeAttributes(target.kind, {}, returned), provenance };
+    return { confirmations: [{ type: "attached", attachment }, ...settlements] };
+  }
   if (!isPresent) {
     // Removed outside draftsync, unless our own detach took effect.
     return others.some(({ kind }) => kind === "detach")
@@ -272,7 +280,6 @@ function driftOfDoubtful(
     .filter((doubt) => hasTakenEffect(doubt, read))
     .sort((a, b) => a.startedAt - b.startedAt)
     .at(-1);
-  const { attachments } = index.recorded;
   return { confirmations: [...effectsOfUpdates(record, confirmed, last, attachments), ...settlements] };
 }
 

@@ -83,7 +83,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
     await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
   const effects = resolutionOfAll(operations, resolution, {
-    attachments: recorded.attachments,
+    ...recorded,
     now: systemClock.now(),
   });
   let isUnproven = false;

@@ -132,9 +132,13 @@ export const engine: Survivor = {
     withLedger(life.ledger, async (ledger) => {
       const resolution =
         productId === undefined ? ({ type: "not_done" } as const) : ({ type: "product", productId } as const);
-      const { inDoubt, attachments } = await ledger.load();
+      const { inDoubt, attachments, keptValues } = await ledger.load();
       const operations = inDoubt.filter((operation) => operation.address === address);
-      const effects = resolutionOfAll(operations, resolution, { attachments, now: systemClock.now() });
+      const effects = resolutionOfAll(operations, resolution, {
+        attachments,
+        keptValues,
+        now: systemClock.now(),
+      });
       await ledger.record(effects);
     }),
   pending: (life) =>

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { type Resolution, resolutionOfAll } from "../../../src/apply/resolution.ts";
 import type { RecordedOperation } from "../../../src/model/recorded.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
 
+const keptValues = new Map<string, Attributes>();
 const file = { draftId: 1, fileKind: "product_files", fileId: 7 } as const;
 
 function operation(
@@ -36,7 +38,7 @@ test.each([
   "an update that ended as %s leaves its file these values, by a person's word",
   (type, attributes) => {
     const operations = [operation("update", { renderer: "vray" })];
-    const effects = resolutionOfAll(operations, { type }, { attachments: [known], now: 5 });
+    const effects = resolutionOfAll(operations, { type }, { attachments: [known], keptValues, now: 5 });
     expect(effects).toContainEqual({
       type: "rerecorded",
       attachment: { ...known, attributes, provenance: { by: "operator", at: 5 } },
@@ -49,7 +51,9 @@ test("an attachment that took effect is recorded with what was sent, and nothing
     operation("attach", { renderer: "arnold" }),
     operation("update", { renderer: "arnold" }),
   ];
-  expect(resolutionOfAll(operations, { type: "done" }, { attachments: [], now: 5 })).toMatchObject([
+  expect(
+    resolutionOfAll(operations, { type: "done" }, { attachments: [], keptValues, now: 5 }),
+  ).toMatchObject([
     { type: "attached", attachment: { attributes: { renderer: "arnold" }, provenance: { by: "operator" } } },
     { type: "values_forgotten" },
     { type: "settled", operationId: "attach", outcome: "done" },
@@ -59,8 +63,24 @@ test("an attachment that took effect is recorded with what was sent, and nothing
 
 test("an attached file has none of the values that a later call has sent otherwise", () => {
   const operations = [operation("attach", { renderer: "arnold" }), operation("update", { renderer: "" })];
-  const [attached] = resolutionOfAll(operations, { type: "attached" }, { attachments: [], now: 5 });
+  const [attached] = resolutionOfAll(
+    operations,
+    { type: "attached" },
+    { attachments: [], keptValues, now: 5 },
+  );
   expect(attached).toMatchObject({ type: "attached", attachment: { attributes: { renderer: "" } } });
+});
+
+test.each([
+  ["kept for its entry", { attachments: [], keptValues: new Map([[known.address, { renderer: "vray" }]]) }],
+  [
+    "of the file that it replaces",
+    { attachments: [{ ...known, fileId: 8, attributes: { renderer: "vray" } }], keptValues },
+  ],
+])("an attached file has the value %s again that a later call has sent otherwise", (_what, recorded) => {
+  const operations = [operation("attach", { renderer: "vray" }), operation("update", { renderer: "x" })];
+  const [attached] = resolutionOfAll(operations, { type: "attached" }, { ...recorded, now: 5 });
+  expect(attached).toMatchObject({ type: "attached", attachment: { attributes: { renderer: "vray" } } });
 });
 
 const lostUpdate = operation("update", { renderer: "vray" });
@@ -80,7 +100,7 @@ test.each<[string, RecordedOperation, Exclude<Resolution["type"], "product">, ob
     { holder: [], address: source },
     { holder: [{ ...known, fileId: 8, address: source }], address: known.address },
   ]) {
-    const context = { attachments: holder, now: 5 };
+    const context = { attachments: holder, keptValues, now: 5 };
     const effects = resolutionOfAll([{ ...call, address: source }], { type }, context);
     const provenance = { by: "operator", at: 5 };
     const file = { draftId: 1, kind: "product_files", fileId: 7, address, attributes, provenance };
@@ -92,7 +112,7 @@ test.each<[string, RecordedOperation, Exclude<Resolution["type"], "product">, ob
 
 test("a refused attachment that took effect is recorded without values, which another call has set", () => {
   const refused = { ...operation("attach", { renderer: "arnold" }), status: 409 };
-  const effects = resolutionOfAll([refused], { type: "done" }, { attachments: [], now: 5 });
+  const effects = resolutionOfAll([refused], { type: "done" }, { attachments: [], keptValues, now: 5 });
   expect(effects).toMatchObject([{ type: "attached", attachment: { attributes: {} } }, { type: "settled" }]);
 });
 
@@ -102,7 +122,7 @@ test("the file that an attachment took the place of is the rest of a replacement
     resolutionOfAll(
       [{ ...attach, intent: { ...intent, replaces: 6 } }],
       { type: "done" },
-      { attachments: [], now: 5 },
+      { attachments: [], keptValues, now: 5 },
     ),
   ).toMatchObject([{ type: "attached", replaces: 6 }, { type: "values_forgotten" }, { type: "settled" }]);
 });
@@ -119,7 +139,7 @@ const arnold = sentAs("update", { renderer: "arnold" });
 const detach = operation("detach");
 const attach = sentAs("attach", { renderer: "vray" });
 const byAnotherEntry = { ...vray, address: "drafts/1/product_files/source:a.glb" };
-const withRecord = { attachments: [known], now: 5 };
+const withRecord = { attachments: [known], keptValues, now: 5 };
 
 test.each([
   ["a detach and an update", "done", detach, vray],

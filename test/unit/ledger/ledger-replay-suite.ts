@@ -76,6 +76,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
     test.each<[string, Partial<RecoveryRecord>]>([
       ["an update", { operation: update("op"), effects: [updated("v2")] }],
       ["a detach", { operation: detach("op"), effects: [gone] }],
+      ["a refused attachment", { result: refused, effects: [] }],
       ["an update of a file that is gone", { operation: update("op"), result: refused, effects: [gone] }],
     ])("of %s leave what was recorded since, such as by an import", async (_what, other) => {
       const { ledger } = await make();
@@ -122,9 +123,10 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
     test("leave an unknown outcome in doubt, and end a refused operation", async () => {
       const { ledger } = await make();
       await begin(ledger);
-      await ledger.begin(attachOperation("other", 2));
+      const other = { ...publishOperation, id: "other" };
+      await ledger.begin(other);
       await ledger.replay(record({ result: unknown, effects: [] }));
-      await ledger.replay(record({ operation: attachOperation("other", 2), result: refused, effects: [] }));
+      await ledger.replay(record({ operation: other, result: refused, effects: [] }));
       expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op", detail: lostResponse.message }]);
     });
 
@@ -254,6 +256,37 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       const operation = { ...publishOperation, ...other };
       await ledger.replay(record({ operation, result: refused, effects: [] }));
       expect([...(await ledger.load()).maybePublished.keys()]).toEqual(isShown ? [7] : []);
+    });
+
+    test.each([
+      { recorded: 5, isShown: false },
+      { recorded: 4, isShown: true },
+    ])(
+      "of a copy of product 5 show nothing new where that is recorded, but product $recorded is",
+      async ({ recorded, isShown }) => {
+        const { ledger } = await make();
+        await ledger.record([publication(recorded)]);
+        const intent = { draftId: 7, productId: 5 };
+        const operation: NewOperation = { ...publishOperation, kind: "duplicate", intent };
+        await ledger.replay(record({ operation, result: unknown, effects: [] }));
+        expect((await ledger.load()).maybePublished.has(7)).toBe(isShown);
+      },
+    );
+
+    test("of a refused call leave only its file in doubt, not the values or the entry that it sent", async () => {
+      const { ledger } = await make();
+      const { intent, ...call } = update("op");
+      const sent = {
+        attributes: { renderer: "x" },
+        formerAddress: "drafts/7/product_files/9",
+        takesOver: true,
+      };
+      const operation: NewOperation = { ...call, intent: { ...intent, ...sent } };
+      await begin(ledger, operation);
+      await ledger.replay(record({ operation, result: refused, effects: [] }));
+      const { attributes: _none, ...file } = intent;
+      expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op", status: 422 }]);
+      expect((await ledger.load()).inDoubt[0]?.intent).toEqual(file);
     });
 
     test("are recorded in a ledger from before the call was sent again", async () => {

@@ -86,6 +86,16 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
         ["rerecorded", "settled update not_sent"],
       ],
       ["a detach in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
+      [
+        "a detach in doubt of an unrecorded file",
+        { isRecorded: false, doubts: [detach] },
+        ["settled detach not_sent", "attached"],
+      ],
+      [
+        "an update in doubt of an unrecorded, undeclared file",
+        { isRecorded: false, wanted: null, doubts: [updateTo({ renderer: "vray" })] },
+        ["settled update not_sent", "attached"],
+      ],
       ["an unrecorded file", { isRecorded: false }, ["drift found file_format renderer"]],
       ["an unrecorded, undeclared file", { isRecorded: false, wanted: null }, []],
     ],
