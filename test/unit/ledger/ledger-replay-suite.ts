@@ -280,7 +280,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
         attributes: { renderer: "x" },
         formerAddress: "drafts/7/product_files/9",
         takesOver: true,
-      };
+      } as const;
       const operation: NewOperation = { ...call, intent: { ...intent, ...sent } };
       await begin(ledger, operation);
       await ledger.replay(record({ operation, result: refused, effects: [] }));
