@@ -132,25 +132,36 @@ function attachedEffects(
   { keptValues, ...context }: FileContext & Pick<Recorded, "keptValues">,
 ): readonly LedgerEffect[] {
   const { attachments, provenance } = context;
-  const sent = attributesSentBy(operations.filter(({ kind }) => kind === "update"));
-  const attach = operations.find(({ kind }) => kind === "attach");
-  if (attach !== undefined) {
-    const { address, intent, status } = attach;
-    // A file that was attached by another call has the values of that.
-    const isByAnother = isAttachRefusal(intent.refusedWith ?? status);
-    const own = isByAnother ? {} : (intent.attributes ?? {});
-    const before = keptValues.get(address) ?? formerOf(attach, attachments)?.attributes ?? {};
-    const target = fileOf(attach);
-    const changed = pickNamed(sent, changedAttributes(target.kind, own, sent));
-    const attributes = { ...own, ...confirmedFor(changed, before) };
-    return effectsOfAttachment(attach, { ...target, attributes, provenance }, !isByAnother);
-  }
   const record = recordOfFile(shown, attachments);
-  if (record === undefined)
+  // The attachment of a file that is recorded came before what was confirmed of it.
+  const sending = operations.filter(
+    (each) => isUpdate(each) || (record !== undefined && each.kind === "attach"),
+  );
+  const sent = attributesSentBy(sending);
+  if (record !== undefined) {
+    if (Object.keys(sent).length === 0) return [];
+    const attributes = { ...record.attributes, ...confirmedFor(sent, record.attributes) };
+    return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
+  }
+  const attach = operations.find(({ kind }) => kind === "attach");
+  if (attach === undefined)
     return [{ type: "attached", attachment: unrecorded(shown, context, clearedAttributes(sent)) }];
-  if (Object.keys(sent).length === 0) return [];
-  const attributes = { ...record.attributes, ...confirmedFor(sent, record.attributes) };
-  return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
+  const { address, intent, status } = attach;
+  // A file that was attached by another call has the values of that.
+  const isByAnother = isAttachRefusal(intent.refusedWith ?? status);
+  const own = isByAnother ? {} : (intent.attributes ?? {});
+  const target = fileOf(attach);
+  const changed = sending.flatMap((each) =>
+    changedAttributes(target.kind, own, each.intent.attributes ?? {}),
+  );
+  const before = keptValues.get(address) ?? formerOf(attach, attachments)?.attributes ?? {};
+  const attributes = { ...own, ...confirmedFor(pickNamed(sent, changed), before) };
+  return effectsOfAttachment(attach, { ...target, attributes, provenance }, !isByAnother);
+}
+
+/** So is the PATCH that adopts a file whose attachment was refused. */
+function isUpdate({ kind, intent }: RecordedOperation): boolean {
+  return kind === "update" || intent.refusedWith !== undefined;
 }
 
 /** In place of what lost updates have sent, what was confirmed before: nothing where there was none. */

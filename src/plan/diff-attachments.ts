@@ -40,6 +40,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const entries = attachmentsByAddress(desired);
   const isManaged = makeManagedTest(desired);
   const updates = repeatableDoubts(recorded);
+  const records = new Map(recorded.attachments.map((record) => [fileResource(record), record]));
   const former = recorded.attachments.filter((record) => doubts.has(record.address));
   const formerAt = new Map(former.map((record) => [record.address, record]));
   const settled = new Set<Change>();
@@ -49,8 +50,13 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === operation.intent.fileId;
-    const kept = recorded.keptValues.get(address) ?? carried(operation, formerAt.get(address));
-    const sent = sentValues(operation, updates.get(fileResourceOf(operation) ?? ""));
+    const file = fileResourceOf(operation) ?? "";
+    // The attachment of a file that is recorded came before what was confirmed of it.
+    const kept =
+      recorded.keptValues.get(address) ??
+      records.get(file)?.attributes ??
+      carried(operation, formerAt.get(address));
+    const sent = sentValues(operation, updates.get(file));
     // What was sent and no entry manages any more was withdrawn. Nothing is withdrawn from a list that is left out.
     const others = {
       ...(isManaged(operation) ? clearedAttributes(sent) : {}),

@@ -83,6 +83,28 @@ test.each([
   expect(attached).toMatchObject({ type: "attached", attachment: { attributes: { renderer: "vray" } } });
 });
 
+test("the attachment of a file that is recorded changes no value that was confirmed since", () => {
+  const operations = [operation("attach", { renderer: "vray" })];
+  const effects = resolutionOfAll(
+    operations,
+    { type: "attached" },
+    { attachments: [known], keptValues, now: 5 },
+  );
+  const provenance = { by: "operator", at: 5 };
+  expect(effects[0]).toEqual({ type: "rerecorded", attachment: { ...known, provenance } });
+});
+
+test("what the PATCH that adopts a file has sent is cleared", () => {
+  const refused = operation("attach", { renderer: "vray" });
+  const adoption = { ...refused, intent: { ...refused.intent, refusedWith: 422 } };
+  const [attached] = resolutionOfAll(
+    [adoption],
+    { type: "attached" },
+    { attachments: [], keptValues, now: 5 },
+  );
+  expect(attached).toMatchObject({ type: "attached", attachment: { attributes: { renderer: "" } } });
+});
+
 const lostUpdate = operation("update", { renderer: "vray" });
 const lostDetach = operation("detach");
 
@@ -203,11 +225,12 @@ test.each([
   ["an attachment", operation("attach", { renderer: "vray" })],
   ["an update", vray],
 ])("nothing is kept any more for an entry that has a file by %s that took effect", (_what, call) => {
-  expect(resolutionOfAll([call], { type: "done" }, withRecord)).toContainEqual({
+  const context = call.kind === "attach" ? { ...withRecord, attachments: [] } : withRecord;
+  expect(resolutionOfAll([call], { type: "done" }, context)).toContainEqual({
     type: "values_forgotten",
     address: known.address,
   });
-  expect(resolutionOfAll([call], { type: "not_done" }, withRecord)).not.toContainEqual(
+  expect(resolutionOfAll([call], { type: "not_done" }, context)).not.toContainEqual(
     expect.objectContaining({ type: "values_forgotten" }),
   );
 });

@@ -287,3 +287,12 @@ test.each(["update", "detach"] as const)(
     ).toEqual([`in_doubt outcome_unknown drafts/1/product_files/10${names}`]);
   },
 );
+
+test("an attach in doubt of a file that is recorded clears no value that was confirmed since", () => {
+  const known = recordedFile(1, 10, { attributes: { renderer: "seen" } });
+  const entry = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" }, {});
+  const recorded = recordedWith({ uploads: [upload], attachments: [known], inDoubt: [attach] });
+  expect(planOf(desired(entry), recorded).changes).toMatchObject([
+    { action: "in_doubt", attributes: ["renderer"], after: { renderer: "seen" } },
+  ]);
+});
