@@ -67,9 +67,7 @@ export function resolutionOfAll(
       ...(isAttached
         ? attachedEffects(shown, operations, { attachments, keptValues, provenance })
         : [{ type: "detached", target: fileOf(shown) } as const]),
-      ...operations.map(({ kind, id }) =>
-        settled(id, kind === (isAttached ? "attach" : "detach") ? "done" : "not_sent"),
-      ),
+      ...operations.map(({ kind, id }) => settled(id, endWhere(isAttached, kind))),
     ];
   const isDone = resolution.type !== "not_done";
   return [
@@ -103,6 +101,12 @@ function presenceOf(
   }
   if (kind === "update") return undefined;
   return (kind === "attach") === (type === "done");
+}
+
+/** How a call ended, by whether its file is attached: of an update that says nothing. */
+function endWhere(isAttached: boolean, kind: RecordedOperation["kind"]): Settled {
+  if (kind === "update") return "superseded";
+  return (kind === "attach") === isAttached ? "done" : "not_sent";
 }
 
 /** Whether what a person says of the call that is shown about a file is enough for another one. */
@@ -208,7 +212,9 @@ function updateEffects(
   return effectsOfUpdates(record, { attributes, provenance }, isDone ? operation : undefined, attachments);
 }
 
-function settled(operationId: string, outcome: "done" | "not_sent"): LedgerEffect {
+type Settled = Extract<LedgerEffect, { type: "settled" }>["outcome"];
+
+function settled(operationId: string, outcome: Settled): LedgerEffect {
   return { type: "settled", operationId, outcome };
 }
 

@@ -15,7 +15,7 @@ import { tables } from "./tables.ts";
 /** How an operation in doubt was settled. */
 export interface Settlement {
   readonly operationId: string;
-  readonly outcome: "done" | "rejected" | "not_sent";
+  readonly outcome: "done" | "rejected" | "not_sent" | "superseded";
   /** The operation that proved it. */
   readonly by?: string | undefined;
 }

@@ -65,7 +65,7 @@ export const effectSchema = z.discriminatedUnion("type", [
     uploadKey: text,
   }),
   // The outcome of an operation in doubt was found by other means than repeating it.
-  effect("settled", { operationId: text, outcome: z.enum(["done", "rejected", "not_sent"]) }),
+  effect("settled", { operationId: text, outcome: z.enum(["done", "rejected", "not_sent", "superseded"]) }),
   // An upload that a manifest names by its id; recorded also when draftsync did not register it.
   effect("upload_found", {
     uploadId: text,

@@ -57,7 +57,7 @@ test("an attachment that took effect is recorded with what was sent, and nothing
     { type: "attached", attachment: { attributes: { renderer: "arnold" }, provenance: { by: "operator" } } },
     { type: "values_forgotten" },
     { type: "settled", operationId: "attach", outcome: "done" },
-    { type: "settled", operationId: "update", outcome: "not_sent" },
+    { type: "settled", operationId: "update", outcome: "superseded" },
   ]);
 });
 
@@ -211,7 +211,7 @@ test("a file that is not attached after several calls is forgotten", () => {
     { type: "detached", target },
     { type: "settled", outcome: "not_sent" },
     { type: "settled", outcome: "done" },
-    { type: "settled", outcome: "not_sent" },
+    { type: "settled", outcome: "superseded" },
   ]);
 });
 
