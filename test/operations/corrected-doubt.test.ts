@@ -17,7 +17,7 @@ beforeEach(async () => {
   await confirmLedger();
 });
 
-test("a withdrawn value of a lost attachment is not sent again", async () => {
+test("a withdrawn value of a lost attachment is cleared, whichever call attached the file", async () => {
   await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
   proxy.choose = ({ path }) => (isFile(path) ? { type: "lost" } : undefined);
   expect((await apply()).code).toBe(4);
@@ -26,7 +26,7 @@ test("a withdrawn value of a lost attachment is not sent again", async () => {
   expect((await apply()).code).toBe(0);
   expect(attached()).toEqual([
     [1, {}],
-    [2, {}],
+    [2, { renderer: "" }],
   ]);
   expect(sandbox.state().products).toHaveLength(1);
 });
