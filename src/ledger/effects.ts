@@ -85,7 +85,12 @@ export async function applyEffect(
       return insertRecords(queries, tables.publications, [effect]);
     case "duplicated":
       await insertRecords(queries, tables.duplicates, [effect]);
-      return notePublication(queries, effect);
+      if (effect.from.by !== "draft") return;
+      return notePublication(
+        queries,
+        { draftId: effect.from.draftId, productId: effect.sourceProductId },
+        effect.provenance.at,
+      );
     case "duplicate_forgotten":
       await queries.deleteFrom("duplicates").where("name", "=", effect.name).execute();
       return;
@@ -122,16 +127,19 @@ export async function applyEffect(
   }
 }
 
-/** The copy of a draft's product proves that the draft was published, also to a ledger that was restored since. */
-async function notePublication(
+/**
+ * Notes that a draft was published, also for a ledger that was restored since, unless this product of it is recorded; without
+ * `productId`, any product.
+ */
+export async function notePublication(
   queries: LedgerQueries,
-  { from, sourceProductId, provenance: { at } }: EffectOf<"duplicated">,
+  { draftId, productId }: { readonly draftId: number; readonly productId?: number | undefined },
+  at: number,
 ): Promise<void> {
-  if (from.by !== "draft") return;
-  const { draftId } = from;
-  const known = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
-  if ((await known.where("product_id", "=", sourceProductId).executeTakeFirst()) !== undefined) return;
-  await addRecord(queries, tables.maybe_published, { draftId, at });
+  const ofDraft = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
+  const known = productId === undefined ? ofDraft : ofDraft.where("product_id", "=", productId);
+  if ((await known.executeTakeFirst()) === undefined)
+    await addRecord(queries, tables.maybe_published, { draftId, at });
 }
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {

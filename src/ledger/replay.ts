@@ -3,7 +3,7 @@ import type { LedgerEffect } from "../model/ports.ts";
 import { fileResourceOf, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
-import { applyEffect } from "./effects.ts";
+import { applyEffect, notePublication } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, resendOperation, startRun, supersede } from "./journal.ts";
 import { addRecord } from "./records.ts";
@@ -108,12 +108,9 @@ async function markMaybePublished(
   const { kind, intent } = operation;
   const { draftId, productId, revision = 1 } = intent;
   if (draftId === undefined) return;
+  if (targetOf(operation) !== undefined) return addRecord(queries, tables.maybe_published, { draftId, at });
   const isOfProduct = kind === "duplicate" || (kind === "publish" && revision > 1);
-  if (targetOf(operation) === undefined && !isOfProduct) return;
-  let known = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
-  if (productId !== undefined) known = known.where("product_id", "=", productId);
-  if (isOfProduct && (await known.executeTakeFirst()) !== undefined) return;
-  await addRecord(queries, tables.maybe_published, { draftId, at });
+  if (isOfProduct) await notePublication(queries, { draftId, productId }, at);
 }
 
 async function beginAgain(

@@ -1,3 +1,4 @@
+import { append } from "../model/lists.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import { causeOf } from "../model/outcome.ts";
 import { maxNamedAddresses } from "./failures.ts";
@@ -97,8 +98,7 @@ export function formatAdoptions(view: AdoptionView, calls: number, paint: Palett
 
 function causesOf(unreadable: readonly Unreadable[]): readonly (readonly [string, readonly string[]])[] {
   const causes = new Map<string, string[]>();
-  for (const { address, message } of unreadable)
-    causes.set(message, [...(causes.get(message) ?? []), address]);
+  for (const { address, message } of unreadable) append(causes, message, address);
   return [...causes];
 }
 
