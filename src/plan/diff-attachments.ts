@@ -27,8 +27,8 @@ import type { Differences } from "./differences.ts";
 import { assumeAttached, filesInDoubt, inDoubtChange, sentState } from "./doubts.ts";
 
 /**
- * Product and promotional files: desired against recorded. A file in doubt is compared as if it were attached as it was sent. The
- * values of its entry are set by what settles it; everything else that depends on it waits for the next plan
+ * Product and promotional files: desired against recorded. A file in doubt is compared as if it were attached with what was
+ * sent. The values of its entry are set by what settles it; everything else that depends on it waits for the next plan
  * (`excludeUnsettled`).
  */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {

@@ -119,7 +119,7 @@ export function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || makesProduct(kind);
 }
 
-/** What is recorded if each of these files in doubt, by their addresses, is attached as it was sent. */
+/** What is recorded if each of these files in doubt, by their addresses, is attached with what was sent. */
 export function assumeAttached(recorded: Recorded, doubts: ReadonlyMap<string, RecordedOperation>): Recorded {
   const assumed = new Map<string, RecordedAttachment>();
   for (const [address, operation] of doubts) {

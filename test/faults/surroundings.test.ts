@@ -14,7 +14,7 @@ test("a current folder that was removed is an error", async () => {
   expect(stderr).toContain("[no-folder]");
 });
 
-test("plan and apply refuse the ledger of another workspace", async () => {
+test("plan and apply refuse the ledger of a different workspace", async () => {
   const config = (name: string) => `version: 1\nworkspace: ${name}\nservice: sandbox\n`;
   const folder = await makeFolder({
     "one/draftsync.yaml": config("one"),

@@ -250,7 +250,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       ["a refused copy of its product", { kind: "duplicate", intent: { draftId: 7, productId: 5 } }, true],
       ["a refused second revision", { intent: { draftId: 7, revision: 2 } }, true],
       ["a refused first revision", {}, false],
-      ["a refused copy of another product", { kind: "duplicate", intent: { productId: 5 } }, false],
+      ["a refused copy of a different product", { kind: "duplicate", intent: { productId: 5 } }, false],
     ])("of %s that the ledger lacks show whether a draft may be published", async (_what, other, isShown) => {
       const { ledger } = await make();
       const operation = { ...publishOperation, ...other };
