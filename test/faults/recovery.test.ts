@@ -314,6 +314,8 @@ test.each(["refuse", "hang"] as const)(
     });
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
     expect(ended.stderr).toContain("the database of the ledger does not answer");
+    expect(ended.stderr.match(/The ledger postgres:/g)).toHaveLength(1);
+    expect(ended.stderr).toContain("The lock is not released yet. Once this process has ended");
     expect(await recoveryLogs()).toHaveLength(1);
     server.choose = () => "pass";
     expect((await run("plan")).code).toBe(4);

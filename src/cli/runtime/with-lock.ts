@@ -65,12 +65,17 @@ export async function withLock<T>(
       `note: took over the lock of ${describeWithJob(tookOver)}: ${describeState(tookOver)}\n`,
     );
   }
+  let hasWorked = false;
   try {
     if (!recovers) refuseWhileRecoveryPending(config);
-    return await work();
+    const result = await work();
+    hasWorked = true;
+    return result;
   } finally {
     await lease.release().catch((error: unknown) => {
-      const text = `The lock is not released yet: ${messageOf(error)} This process goes on trying while it runs; once it has ended, the next command takes the lock over.\n`;
+      // A failure of the work has the same cause, and is printed after this.
+      const cause = hasWorked ? `: ${messageOf(error)}` : ".";
+      const text = `The lock is not released yet${cause} Once this process has ended, the next command takes it over.\n`;
       cli.terminal.log({ level: "warning", text, code: "lock-not-released" });
       releaseLater(config, lease.lock.id);
     });
