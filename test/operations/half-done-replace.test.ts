@@ -42,6 +42,22 @@ test("a replacement that a refused key stops after its attach has changed someth
   expect([(await apply()).code, attached().length]).toEqual([3, 3]);
 });
 
+test("the new file of a replacement in doubt is its entry's, and no import writes another entry for it", async () => {
+  await apply();
+  await folder.write({ "a.glb": "second" });
+  proxy.choose = ({ method, path }) =>
+    path.includes("/product_files") ? { type: method === "POST" ? "answer-lost" : "lost" } : undefined;
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  const [added] = attached().slice(-1);
+  await folder.write({ "a.glb": "first" });
+  const imported = await run("import", `drafts/1/product_files/${added}`, "--write", "manifests/a.yaml");
+  expect(imported).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("is declared already, as drafts/1/product_files/source:a.glb"),
+  });
+});
+
 test("a file that is put back, too, has replaced the one that is to be detached", async () => {
   await apply();
   await folder.write({ "a.glb": "second" });

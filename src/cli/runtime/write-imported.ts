@@ -70,21 +70,24 @@ export function assertWritable(manifest: string, { targets }: ImportTargets, { d
   }
 }
 
-/** Throws {@link CliError} `import-target-invalid` for a file that a manifest declares already, under another name. */
+/**
+ * Throws {@link CliError} `import-target-invalid` for a file that a manifest declares already, under another name: that of its
+ * record, or of a call in doubt about it.
+ */
 export function assertNotDeclared(
   { targets }: ImportTargets,
   { desired, recorded }: ImportEnvironment,
 ): void {
   const declared = attachmentsByAddress(desired);
-  const names = new Map(
-    recorded.attachments.flatMap((file) =>
-      declared.has(file.address) ? [[fileResource(file), file.address] as const] : [],
-    ),
-  );
+  const { records, doubts } = indexFiles(recorded);
   for (const target of targets) {
-    const name = target.type === "attachment" ? names.get(fileResource(target.target)) : undefined;
-    if (name === undefined || declared.has(target.address)) continue;
-    throw new CliError(`${target.address} is declared already, as ${name}`, {
+    if (target.type !== "attachment" || declared.has(target.address)) continue;
+    const file = fileResource(target.target);
+    const record = records.get(file);
+    const known = [...(record === undefined ? [] : [record]), ...(doubts.get(file) ?? [])];
+    const named = known.find(({ address }) => declared.has(address));
+    if (named === undefined) continue;
+    throw new CliError(`${target.address} is declared already, as ${named.address}`, {
       code: "import-target-invalid",
       hint: "Leave it out: a second entry would keep the file attached when the first one gets a new content.",
     });
