@@ -4,7 +4,7 @@ import { type Change, isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
 import type { Plan, Summary } from "../model/plan.ts";
-import { makesProduct } from "../model/recorded.ts";
+import { resolveAnswers } from "../model/recorded.ts";
 import { waitingDrafts } from "../model/waiting.ts";
 import { type ChangeView, type ValueView, viewChange } from "./change-view.ts";
 import { type DriftView, type RefreshView, viewDrift, viewRefresh } from "./drift-view.ts";
@@ -213,14 +213,9 @@ function doubtOf(change: Change): DoubtView[] {
   const { address, title } = change;
   if (!isBlocked(change)) return [{ address, title, ending: "apply checks whether it took effect" }];
   const { kind, path } = change.before;
-  const answers = makesProduct(kind)
-    ? "--product-id ID | --not-done"
-    : kind === "detach"
-      ? "--attached | --not-attached"
-      : "--done | --not-done";
   // An entry may name a different file when a person runs the command; a path always names the same one.
   const named = kind === "update" || kind === "detach" ? path.replace(/^\/api\//, "") : address;
-  const command = `draftsync resolve ${quoteArgument(named)} ${answers}`;
+  const command = `draftsync resolve ${quoteArgument(named)} ${resolveAnswers(kind)}`;
   return [{ address, title, ending: `check the service, then: ${command}`, command }];
 }
 

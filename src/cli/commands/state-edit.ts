@@ -12,10 +12,10 @@ import { draftOf } from "../../model/change.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import {
   fileResourceOf,
-  makesProduct,
   type Recorded,
   type RecordedDuplicate,
   type RecordedOperation,
+  resolveAnswers,
 } from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
 import { doubtsByAddress } from "../../plan/doubts.ts";
@@ -233,8 +233,8 @@ async function edit(
 
 function settleFirst(operation: RecordedOperation): string {
   const { address, kind } = operation;
-  const tookEffect = makesProduct(kind) ? "--product-id ID" : "--done";
-  return `Settle it first: draftsync resolve ${quoteArgument(fileResourceOf(operation) ?? address)} ${tookEffect} (or --not-done)`;
+  const named = quoteArgument(fileResourceOf(operation) ?? address);
+  return `Settle it first: draftsync resolve ${named} ${resolveAnswers(kind)}`;
 }
 
 function refusal(message: string, hint: string): CliError {
