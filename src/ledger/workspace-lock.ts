@@ -44,10 +44,10 @@ interface OwnLease {
 }
 
 /**
- * The locks that stores of this process hold. A lock that this process holds by its row and not by this set was left
- * behind by a store that was closed, or failed to release it.
+ * Whether the stores of this process hold their locks still, or left them behind when they were closed. Each worker thread has
+ * its own copy of this module: a lock of this process that is not in it is another copy's, so its lease decides.
  */
-const heldHere = new Set<string>();
+const locksHere = new Map<string, boolean>();
 
 /**
  * One ledger's lock, as one store sees it; model/ports.ts draws its states. Every change of it is one UPDATE of its row
@@ -77,12 +77,14 @@ export class WorkspaceLock {
     const { leaseMs = defaultLeaseMs, heartbeatMs = defaultHeartbeatMs } = request;
     const { commitNothing } = this.#parts;
     const id = randomUUID();
-    // Before its row can be read: another store of this process would take the lock for one that was left behind.
-    heldHere.add(id);
+    // Before its row can be read.
+    locksHere.set(id, true);
     const { lock, before } = await this.#database
       .transaction("write", (queries) => this.#take(queries, { ...request, id, leaseMs }))
       .catch((error) => {
-        heldHere.delete(id);
+        // The lock was left behind if only the answer to its commit was lost.
+        if (error instanceof LockHeldError) locksHere.delete(id);
+        else locksHere.set(id, false);
         throw error;
       });
     this.stop();
@@ -164,7 +166,7 @@ export class WorkspaceLock {
   stop(): void {
     if (this.#own === undefined) return;
     clearInterval(this.#own.heartbeat);
-    heldHere.delete(this.#own.lock.id);
+    locksHere.set(this.#own.lock.id, false);
   }
 
   async #take(
@@ -206,9 +208,8 @@ export class WorkspaceLock {
   #judge(lock: Omit<HeldLock, "state">): LockState {
     const { processes } = this.#parts;
     const { id, process: holder, expiresAt, readAt } = lock;
-    if (holder !== undefined && isSameProcess(holder, processes.self))
-      return heldHere.has(id) ? "running" : "ended";
-    const alive = holder === undefined ? undefined : processes.isAlive(holder);
+    const isOurs = holder !== undefined && isSameProcess(holder, processes.self);
+    const alive = isOurs ? locksHere.get(id) : holder && processes.isAlive(holder);
     if (alive !== undefined) return alive ? "running" : "ended";
     return expiresAt <= readAt ? "expired" : "leased";
   }
@@ -223,6 +224,7 @@ export class WorkspaceLock {
     if (this.#own?.lock.id !== id) return;
     this.stop();
     await this.#database.transaction("write", (queries) => free(queries, id));
+    locksHere.delete(id);
     this.#own = undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { openSqlite } from "../../../src/ledger/sqlite/sqlite-database.ts";
 import { WorkspaceLock } from "../../../src/ledger/workspace-lock.ts";
@@ -64,4 +64,15 @@ test("holds a lock for other stores of its process while its commit is in flight
   await lock.acquire(lockRequest("ann"));
   lock.stop();
   expect(states).toEqual(["running"]);
+});
+
+test("keeps its lock from another copy of its module, such as that of a worker thread", async () => {
+  const location = `${freshFolder()}/state.db`;
+  const { lock } = await (await openForTest(location)).acquireLock(lockRequest("ann"));
+  vi.resetModules();
+  const { openLedger: openOther } = await import("../../../src/ledger/open-ledger.ts");
+  const other = await openOther({ location, clock: systemClock });
+  onTestFinished(() => other.close());
+  await expect(other.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+  expect(await other.heldLock()).toMatchObject({ id: lock.id, state: "leased" });
 });
