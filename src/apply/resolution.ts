@@ -43,7 +43,9 @@ export class ResolutionError extends DraftsyncError {
   override readonly name = "ResolutionError";
 }
 
-interface ResolutionContext extends Pick<Recorded, "attachments" | "keptValues"> {
+type Known = Pick<Recorded, "attachments" | "keptValues" | "publications" | "duplicates">;
+
+interface ResolutionContext extends Known {
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -56,7 +58,7 @@ interface ResolutionContext extends Pick<Recorded, "attachments" | "keptValues">
 export function resolutionOfAll(
   operations: readonly RecordedOperation[],
   resolution: Resolution,
-  { attachments, keptValues, now }: ResolutionContext,
+  { attachments, keptValues, now, ...products }: ResolutionContext,
 ): readonly LedgerEffect[] {
   const [shown, ...others] = operations;
   if (shown === undefined) return [];
@@ -71,7 +73,7 @@ export function resolutionOfAll(
     ];
   const isDone = resolution.type !== "not_done";
   return [
-    ...(isDone ? doneEffects(shown, resolution, provenance) : []),
+    ...(isDone ? doneEffects(shown, resolution, { ...products, provenance }) : []),
     ...operations.map(({ id }) => settled(id, isDone ? "done" : "not_sent")),
     ...(shown.kind === "update" ? updateEffects(shown, { isDone, attachments, provenance }) : []),
   ];
@@ -222,11 +224,11 @@ function settled(operationId: string, outcome: Settled): LedgerEffect {
 function doneEffects(
   operation: RecordedOperation,
   resolution: Resolution,
-  provenance: Provenance,
+  context: ProductContext,
 ): readonly LedgerEffect[] {
   const { address, kind } = operation;
   if (makesProduct(kind)) {
-    if (resolution.type === "product") return productEffects(operation, resolution.productId, provenance);
+    if (resolution.type === "product") return productEffects(operation, resolution.productId, context);
     throw new ResolutionError(`${address} is a ${kind} in doubt: if it took effect, it made a product`, {
       code: "resolution-needs-product",
       hint: "Look the product up at the service and give its id with --product-id, or say --not-done.",
@@ -239,18 +241,23 @@ function doneEffects(
   });
 }
 
+type ProductContext = Pick<Recorded, "publications" | "duplicates"> & { readonly provenance: Provenance };
+
+/** None if another call has made the product of the same revision or name: one was sent from a ledger that was restored since. */
 function productEffects(
   operation: RecordedOperation,
   productId: number,
-  provenance: Provenance,
+  { publications, duplicates, provenance }: ProductContext,
 ): readonly LedgerEffect[] {
   const { draftId, revision, name, productId: sourceProductId } = operation.intent;
   if (operation.kind === "publish" && draftId !== undefined && revision !== undefined) {
+    if (publications.some((each) => each.draftId === draftId && each.revision === revision)) return [];
     return [{ type: "published", draftId, revision, productId, provenance }];
   }
   // A duplicate made by `products duplicate` has no name in the ledger.
   if (parseAddress(operation.address)?.type !== "duplicate") return [];
   if (name === undefined || sourceProductId === undefined) throw tooLittle(operation);
+  if (duplicates.some((each) => each.name === name)) return [];
   const from =
     draftId === undefined
       ? ({ by: "product_id", productId: sourceProductId } as const)

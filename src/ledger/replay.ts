@@ -121,7 +121,8 @@ async function beginAgain(
   const [run] = await readRuns(queries, location, { id: operation.runId });
   if (run === undefined)
     await startRun(queries, { id: operation.runId, command, planId: "", startedAt: savedAt });
-  await beginOperation(queries, operation, at);
+  // A person looks for a product of that time. A call about a file counts as the latest, since clocks may differ.
+  await beginOperation(queries, operation, targetOf(operation) === undefined ? Math.min(savedAt, at) : at);
 }
 
 /** How to replay a record. */

@@ -47,13 +47,20 @@ export function doubtsByAddress({
 
 /**
  * The operations in doubt by what a person settles: a file's path, or else the address. An entry's name is none: in time it
- * names other files, and a command that is run twice would settle another one.
+ * names other files, and a command that is run twice would settle another one. Of several that may each have made a product, as
+ * a restored ledger may have, each is settled by its id.
  */
 export function doubtsToSettle({ inDoubt }: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
   const doubts = new Map<string, RecordedOperation[]>();
   for (const operation of shownFirst(inDoubt))
     append(doubts, fileResourceOf(operation) ?? operation.address, operation);
-  return doubts;
+  return new Map(
+    [...doubts].flatMap(([name, operations]): [string, readonly RecordedOperation[]][] =>
+      operations.length > 1 && operations.every(({ kind }) => makesProduct(kind))
+        ? operations.map((operation) => [operation.id, [operation]])
+        : [[name, operations]],
+    ),
+  );
 }
 
 function shownFirst(inDoubt: readonly RecordedOperation[]): readonly RecordedOperation[] {

@@ -90,6 +90,32 @@ describe("resolve", () => {
     expect((await run("plan")).stdout).toContain("No changes.");
   });
 
+  test("settles each of two publishes that a restored ledger has in doubt, by the id of its call", async () => {
+    await loseAnswers();
+    const exported = JSON.parse((await run("state", "export")).stdout);
+    const publish = exported.operations.find(({ kind }: { kind: string }) => kind === "publish");
+    const later = { ...publish, id: "later", intent: { ...publish.intent, revision: 2 } };
+    await folder.write({
+      "exported.json": JSON.stringify({ ...exported, operations: [...exported.operations, later] }),
+      "manifests/a.yaml": "draft: 1\npublish: { revision: 2 }\n",
+    });
+    await folder.remove(".draftsync");
+    expect(await run("state", "import", "exported.json")).toMatchObject({ code: 0 });
+    const refused = await run("resolve", "drafts/1/product", "--not-done");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("[resolution-needed]") });
+    expect(refused.stderr).toContain(`${publish.id} (revision 1, sent at `);
+    expect(refused.stderr).toContain("later (revision 2, sent at ");
+    expect(await run("resolve", publish.id, "--not-done")).toMatchObject({ code: 0 });
+    expect(await run("resolve", publish.id, "--not-done")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[nothing-in-doubt]"),
+    });
+    expect((await run("plan")).stdout).toContain("? product");
+    const product = String(sandbox.state().products.find(({ draftId }) => draftId === 1)?.id);
+    expect(await run("resolve", "drafts/1/product", "--product-id", product)).toMatchObject({ code: 0 });
+    expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
+  });
+
   test("--product-id refuses the product of an earlier revision or the source of a copy", async () => {
     await apply();
     const [copy] = sandbox.state().products.filter(({ draftId }) => draftId === undefined);

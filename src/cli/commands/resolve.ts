@@ -43,7 +43,7 @@ export const defineResolve: DefineCommand = (program, cli) => {
     )
     .argument(
       "<address>",
-      "path of a file, or address of a product or duplicate, that the plan marks with `?`; or address of a product made before this ledger",
+      "path of a file, or address of a product or duplicate, that the plan marks with `?`; address of a product made before this ledger; or id of one of several calls",
     )
     .option("--product-id <id>", "it took effect and created this product", parseProductId)
     .option("--done", "it took effect; of a publish: into the product that the draft has already")
@@ -74,8 +74,9 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const [operation] = operations;
   const flagged = readFlags(flags);
   if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
-  const { kind, intent } = operation;
-  const kept = kind === "publish" ? keptProduct(intent.draftId, recorded) : undefined;
+  const { kind, intent, runId } = operation;
+  const draftId = kind === "publish" ? intent.draftId : undefined;
+  const kept = keptProduct(draftId, recorded);
   const said = flagged ?? (await ask(cli, operation));
   const resolution = withKeptProduct(said, kept);
   // What else was sent about a file that is attached may still change it.
@@ -88,41 +89,50 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   });
   let isUnproven = false;
   if (resolution.type === "product") {
-    const copied = operation.kind === "duplicate" ? operation.intent.productId : undefined;
+    const copied = kind === "duplicate" ? intent.productId : undefined;
     if (said.type !== "done") assertUnrecorded(resolution.productId, recorded, { address, kept, copied });
-    const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
     isUnproven = !(await checkProduct(workspace, resolution.productId, draftId));
   }
   // A saved plan goes on after its own publication; what follows from a file settled by a person is for a new plan.
-  const { runId } = operation;
   await recordEdit(ledger, command, effects, targetOf(operation) === undefined ? { runId } : {});
   const outcome =
     resolution === said ? describe(said, operation) : `it took effect, and kept product ${kept}`;
-  cli.terminal.err(`${address} is settled: ${outcome}.\n`);
+  const isKept = effects.some(({ type }) => type !== "settled") || resolution.type !== "product";
+  cli.terminal.err(`${address} is settled: ${outcome}${isKept ? "" : ", which the ledger does not keep"}.\n`);
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 
 /**
- * What `given` names: an address or a file's path, or a draft in which one product is in doubt. Throws {@link CliError} for an
- * entry's name and for a draft with files in doubt.
+ * What `given` names: an address, a file's path or the id of a call, or a draft in which one product is in doubt. Throws
+ * {@link CliError} for an entry's name, for a draft with files in doubt, and for several calls that may each have made a product.
  */
 function addressIn(given: string, doubts: ReturnType<typeof doubtsToSettle>, recorded: Recorded): string {
   const address = normalAddress(given);
-  // A pattern could settle more than the operator has checked.
+  // A pattern could settle more than a person has checked.
   if (doubts.has(address) || /[*?]/.test(given)) return address;
-  const isFile = (each: string) => parseAddress(each)?.type === "attachment";
-  const drafts = isFile(address)
+  const isFile = parseAddress(address)?.type === "attachment";
+  const drafts = isFile
     ? [`drafts/${draftIdOf(address)}`]
     : resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
-  const open = [...doubts.keys()].filter((each) => drafts.includes(`drafts/${draftIdOf(each)}`));
-  const named = isFile(address) ? open.filter(isFile) : open;
-  const [first = address, ...others] = named;
-  if (named.length === 0 || (others.length === 0 && !isFile(first))) return first;
-  const calls = named.slice(0, 5).map((each) => `${each} (${doubts.get(each)?.[0]?.method})`);
+  const named = [...doubts].flatMap(([name, [operation]]) => {
+    if (operation === undefined || (isFile && targetOf(operation) === undefined)) return [];
+    const { address: of } = operation;
+    return of === address || drafts.includes(`drafts/${draftIdOf(of)}`) ? [{ name, operation }] : [];
+  });
+  const [only] = named;
+  if (only === undefined) return address;
+  if (named.length === 1 && targetOf(only.operation) === undefined) return only.name;
+  const calls = named.slice(0, 5).map(({ name, operation }) => `${name} (${callText(operation)})`);
   throw new CliError(`${given} does not say which call is meant; nothing was settled`, {
     code: "resolution-needed",
     hint: `In doubt: ${calls.join(", ")}. Settle one at a time.`,
   });
+}
+
+/** What tells a call from others about the same file or product. */
+function callText({ method, path, startedAt, intent: { revision }, kind }: RecordedOperation): string {
+  const what = revision === undefined ? `${method} ${path}` : `revision ${revision}`;
+  return makesProduct(kind) ? `${what}, sent at ${isoTime(startedAt)}` : method;
 }
 
 /** A call that was lost a moment ago may still arrive at the service, after a person has looked there. */
@@ -136,13 +146,11 @@ async function assertSettled(
   if (isAhead) await (await ledger()).redate(operations.map(({ id }) => id));
   const leftMs = leftToSettle(operations, { now, settleDelayMs: config.service.profile.settle_delay });
   if (leftMs === 0) return;
-  throw new CliError(
-    `the call may still take effect within ${formatSeconds(Math.ceil(leftMs / 1000))}; nothing was settled`,
-    {
-      code: "resolution-too-early",
-      hint: `Check the service after that (service.profile.settle_delay), and then run it again.`,
-    },
-  );
+  const left = formatSeconds(Math.ceil(leftMs / 1000));
+  throw new CliError(`the call may still take effect within ${left}; nothing was settled`, {
+    code: "resolution-too-early",
+    hint: "Check the service after that (service.profile.settle_delay), and then run it again.",
+  });
 }
 
 interface EarlierProduct {

@@ -132,11 +132,10 @@ export const engine: Survivor = {
     withLedger(life.ledger, async (ledger) => {
       const resolution =
         productId === undefined ? ({ type: "not_done" } as const) : ({ type: "product", productId } as const);
-      const { inDoubt, attachments, keptValues } = await ledger.load();
-      const operations = inDoubt.filter((operation) => operation.address === address);
+      const recorded = await ledger.load();
+      const operations = recorded.inDoubt.filter((operation) => operation.address === address);
       const effects = resolutionOfAll(operations, resolution, {
-        attachments,
-        keptValues,
+        ...recorded,
         now: systemClock.now(),
       });
       await ledger.record(effects);

@@ -234,7 +234,8 @@ export class System {
   /** A person waits until no call can arrive any more. */
   async resolve(index: number): Promise<void> {
     await this.settled();
-    const { inDoubt, publications, duplicates, attachments, keptValues } = await this.store.load();
+    const recorded = await this.store.load();
+    const { inDoubt, publications, duplicates } = recorded;
     const operation = inDoubt[index % inDoubt.length];
     if (operation === undefined) return;
     const known = new Set([...publications, ...duplicates].map(({ productId }) => productId));
@@ -248,7 +249,7 @@ export class System {
     // A saved plan goes on after its own publish; what follows from a file is for a new one.
     const runId = targetOf(operation) === undefined ? operation.runId : "resolve";
     await this.store.record(
-      resolutionOfAll([operation], truth, { attachments, keptValues, now: this.clock.now() }),
+      resolutionOfAll([operation], truth, { ...recorded, now: this.clock.now() }),
       runId,
     );
     await lease.release();

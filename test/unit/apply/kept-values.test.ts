@@ -201,9 +201,9 @@ async function resolveAll(own: World): Promise<void> {
     const isAsSent = (found?.renderer ?? "") === (intent?.attributes?.renderer ?? "");
     const isDone =
       kind === "detach" ? found === undefined : found !== undefined && (kind === "attach" || isAsSent);
-    const { attachments, keptValues } = await own.ledger.load();
+    const before = await own.ledger.load();
     const settle = (type: Exclude<Resolution["type"], "product">) =>
-      own.ledger.record(resolutionOfAll(operations, { type }, { attachments, keptValues, now: Date.now() }));
+      own.ledger.record(resolutionOfAll(operations, { type }, { ...before, now: Date.now() }));
     try {
       await settle(isDone ? "done" : "not_done");
     } catch (error) {

@@ -3,7 +3,7 @@ import { type Resolution, resolutionOfAll } from "../../../src/apply/resolution.
 import type { RecordedOperation } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 
-const keptValues = new Map<string, Attributes>();
+const nothing = { keptValues: new Map<string, Attributes>(), publications: [], duplicates: [] };
 const file = { draftId: 1, fileKind: "product_files", fileId: 7 } as const;
 
 function operation(
@@ -38,7 +38,7 @@ test.each([
   "an update that ended as %s leaves its file these values, by a person's word",
   (type, attributes) => {
     const operations = [operation("update", { renderer: "vray" })];
-    const effects = resolutionOfAll(operations, { type }, { attachments: [known], keptValues, now: 5 });
+    const effects = resolutionOfAll(operations, { type }, { attachments: [known], ...nothing, now: 5 });
     expect(effects).toContainEqual({
       type: "rerecorded",
       attachment: { ...known, attributes, provenance: { by: "operator", at: 5 } },
@@ -52,7 +52,7 @@ test("an attachment that took effect is recorded with what was sent, and nothing
     operation("update", { renderer: "arnold" }),
   ];
   expect(
-    resolutionOfAll(operations, { type: "done" }, { attachments: [], keptValues, now: 5 }),
+    resolutionOfAll(operations, { type: "done" }, { attachments: [], ...nothing, now: 5 }),
   ).toMatchObject([
     { type: "attached", attachment: { attributes: { renderer: "arnold" }, provenance: { by: "operator" } } },
     { type: "values_forgotten" },
@@ -66,16 +66,19 @@ test("an attached file has none of the values that a later call has sent otherwi
   const [attached] = resolutionOfAll(
     operations,
     { type: "attached" },
-    { attachments: [], keptValues, now: 5 },
+    { attachments: [], ...nothing, now: 5 },
   );
   expect(attached).toMatchObject({ type: "attached", attachment: { attributes: { renderer: "" } } });
 });
 
 test.each([
-  ["kept for its entry", { attachments: [], keptValues: new Map([[known.address, { renderer: "vray" }]]) }],
+  [
+    "kept for its entry",
+    { attachments: [], ...nothing, keptValues: new Map([[known.address, { renderer: "vray" }]]) },
+  ],
   [
     "of the file that it replaces",
-    { attachments: [{ ...known, fileId: 8, attributes: { renderer: "vray" } }], keptValues },
+    { attachments: [{ ...known, fileId: 8, attributes: { renderer: "vray" } }], ...nothing },
   ],
 ])("an attached file has the value %s again that a later call has sent otherwise", (_what, recorded) => {
   const operations = [operation("attach", { renderer: "vray" }), operation("update", { renderer: "x" })];
@@ -88,7 +91,7 @@ test("the attachment of a file that is recorded changes no value that was confir
   const effects = resolutionOfAll(
     operations,
     { type: "attached" },
-    { attachments: [known], keptValues, now: 5 },
+    { attachments: [known], ...nothing, now: 5 },
   );
   const provenance = { by: "operator", at: 5 };
   expect(effects[0]).toEqual({ type: "rerecorded", attachment: { ...known, provenance } });
@@ -100,7 +103,7 @@ test("what the PATCH that adopts a file has sent is cleared", () => {
   const [attached] = resolutionOfAll(
     [adoption],
     { type: "attached" },
-    { attachments: [], keptValues, now: 5 },
+    { attachments: [], ...nothing, now: 5 },
   );
   expect(attached).toMatchObject({ type: "attached", attachment: { attributes: { renderer: "" } } });
 });
@@ -122,7 +125,7 @@ test.each<[string, RecordedOperation, Exclude<Resolution["type"], "product">, ob
     { holder: [], address: source },
     { holder: [{ ...known, fileId: 8, address: source }], address: known.address },
   ]) {
-    const context = { attachments: holder, keptValues, now: 5 };
+    const context = { attachments: holder, ...nothing, now: 5 };
     const effects = resolutionOfAll([{ ...call, address: source }], { type }, context);
     const provenance = { by: "operator", at: 5 };
     const file = { draftId: 1, kind: "product_files", fileId: 7, address, attributes, provenance };
@@ -134,7 +137,7 @@ test.each<[string, RecordedOperation, Exclude<Resolution["type"], "product">, ob
 
 test("a refused attachment that took effect is recorded without values, which another call has set", () => {
   const refused = { ...operation("attach", { renderer: "arnold" }), status: 409 };
-  const effects = resolutionOfAll([refused], { type: "done" }, { attachments: [], keptValues, now: 5 });
+  const effects = resolutionOfAll([refused], { type: "done" }, { attachments: [], ...nothing, now: 5 });
   expect(effects).toMatchObject([{ type: "attached", attachment: { attributes: {} } }, { type: "settled" }]);
 });
 
@@ -144,7 +147,7 @@ test("the file that an attachment took the place of is the rest of a replacement
     resolutionOfAll(
       [{ ...attach, intent: { ...intent, replaces: 6 } }],
       { type: "done" },
-      { attachments: [], keptValues, now: 5 },
+      { attachments: [], ...nothing, now: 5 },
     ),
   ).toMatchObject([{ type: "attached", replaces: 6 }, { type: "values_forgotten" }, { type: "settled" }]);
 });
@@ -161,7 +164,7 @@ const arnold = sentAs("update", { renderer: "arnold" });
 const detach = operation("detach");
 const attach = sentAs("attach", { renderer: "vray" });
 const byAnotherEntry = { ...vray, address: "drafts/1/product_files/source:a.glb" };
-const withRecord = { attachments: [known], keptValues, now: 5 };
+const withRecord = { attachments: [known], ...nothing, now: 5 };
 
 test.each([
   ["a detach and an update", "done", detach, vray],
@@ -233,4 +236,30 @@ test.each([
   expect(resolutionOfAll([call], { type: "not_done" }, context)).not.toContainEqual(
     expect.objectContaining({ type: "values_forgotten" }),
   );
+});
+
+test("a second product of a revision or a name, made by a call of an earlier ledger, is not recorded", () => {
+  const provenance = { by: "post", at: 1 } as const;
+  const recorded = {
+    ...nothing,
+    attachments: [],
+    publications: [{ draftId: 1, revision: 2, productId: 9003, provenance }],
+    duplicates: [
+      {
+        name: "x",
+        from: { by: "product_id", productId: 5 },
+        sourceProductId: 5,
+        productId: 9004,
+        provenance,
+      } as const,
+    ],
+    now: 5,
+  };
+  const publish = { ...operation("publish"), intent: { draftId: 1, revision: 2 } };
+  const copy = { ...operation("duplicate"), address: "duplicates/x", intent: { name: "x", productId: 5 } };
+  for (const call of [publish, copy]) {
+    expect(resolutionOfAll([call], { type: "product", productId: 9002 }, recorded)).toEqual([
+      { type: "settled", operationId: call.id, outcome: "done" },
+    ]);
+  }
 });

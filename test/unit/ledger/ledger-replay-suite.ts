@@ -189,6 +189,12 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
     });
 
+    test("of a publish that the ledger lacks are dated as they were saved", async () => {
+      const { ledger } = await make();
+      await ledger.replay(record({ operation: publishOperation, result: unknown, effects: [] }));
+      expect((await ledger.load()).inDoubt).toMatchObject([{ startedAt: 1_700_000_000_999 }]);
+    });
+
     test("conflict with a different product of a publish, but not with the same one", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
