@@ -37,7 +37,7 @@ import { type Found, findRecorded, isOtherContent, knownFile, namedElsewhere } f
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /** Product and promotional files: desired against recorded. A plan shows them with what is in doubt (`diffAttachments`). */
-export function compareAttachments(desired: Desired, recorded: Recorded): Differences {
+export function compareAttachments(desired: Desired, recorded: Recorded): Required<Differences> {
   const index = indexRecorded(recorded);
   const isUnmanaged = makeUnmanagedTest(desired);
   const inOrder = addressed(desired);

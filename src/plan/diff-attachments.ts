@@ -12,6 +12,7 @@ import {
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
+  targetOf,
 } from "../model/recorded.ts";
 import {
   type Attributes,
@@ -23,7 +24,7 @@ import {
 } from "../model/resource.ts";
 import { attributesSentBy, isAttachRefusal, repeatableDoubts } from "../model/unsettled.ts";
 import { compareAttachments } from "./compare-attachments.ts";
-import type { Differences } from "./differences.ts";
+import { type Differences, makeUnmanagedTest } from "./differences.ts";
 import { assumeAttached, filesInDoubt, inDoubtChange, sentState } from "./doubts.ts";
 
 /**
@@ -38,7 +39,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const asSent = new Set(all.unchanged);
   const changeAt = new Map(all.changes.map((change) => [change.address, change]));
   const entries = attachmentsByAddress(desired);
-  const isManaged = makeManagedTest(desired);
+  const isUnmanaged = makeUnmanagedTest(desired);
   const updates = repeatableDoubts(recorded);
   const records = new Map(recorded.attachments.map((record) => [fileResource(record), record]));
   const former = recorded.attachments.filter((record) => doubts.has(record.address));
@@ -46,6 +47,9 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const settled = new Set<Change>();
   const settling = [...doubts].map(([address, operation]): InDoubtChange => {
     const shown = { ...operation, address };
+    const target = targetOf(operation);
+    // Nothing is sent about a file that is not managed, so a person settles what is in doubt of it.
+    if (target !== undefined && isUnmanaged(target)) return inDoubtChange(shown);
     const entry = entries.get(address);
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
@@ -57,11 +61,8 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
       records.get(file)?.attributes ??
       carried(operation, formerAt.get(address));
     const sent = sentValues(operation, updates.get(file));
-    // What was sent and no entry manages any more was withdrawn. Nothing is withdrawn from a list that is left out.
-    const others = {
-      ...(isManaged(operation) ? clearedAttributes(sent) : {}),
-      ...(kept && withoutEmpty(kept)),
-    };
+    // What was sent and no entry manages any more was withdrawn.
+    const others = { ...clearedAttributes(sent), ...(kept && withoutEmpty(kept)) };
     if (entry === undefined || !(isOwnUpdate || asSent.has(address))) {
       const managed = pickNamed(entry?.attributes ?? {}, Object.keys(sent));
       return { ...settlingChange(shown, { ...others, ...managed }), check_only: true };
@@ -77,14 +78,8 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     ...all,
     changes: [...settling, ...others],
     unchanged: all.unchanged.filter((address) => !doubts.has(address)),
+    unmanaged: all.unmanaged.filter((address) => !doubts.has(address)),
   };
-}
-
-/** Whether the list of a file is in a manifest. */
-function makeManagedTest({ drafts }: Desired): (operation: RecordedOperation) => boolean {
-  const lists = new Map(drafts.map(({ draftId, managed }) => [draftId, managed]));
-  return ({ intent: { draftId = 0, fileKind } }) =>
-    fileKind !== undefined && lists.get(draftId)?.includes(fileKind) === true;
 }
 
 /**

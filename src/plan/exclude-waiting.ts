@@ -1,5 +1,5 @@
 import { compareText, parseAddress, quoteArgument } from "../model/address.ts";
-import { type Change, detaches, draftOf, isProtectChange } from "../model/change.ts";
+import { type Change, detaches, draftOf, isBlocked, isProtectChange } from "../model/change.ts";
 import { attachmentsByAddress, type Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Observed } from "../model/observed.ts";
@@ -33,8 +33,9 @@ export function excludeUnprotected(all: Differences): Differences {
  * update and adopt further files. With `desired`, the warning says of a draft that no document declares it.
  */
 export function excludeUnsettled(all: Differences, desired?: Desired): Differences {
+  // For a doubt that a person settles, in a list that is not managed, only the publish waits.
   const isFile = (change: Change) =>
-    parseAddress(change.address)?.type === "attachment" && !isUnmanagedDoubt(change);
+    parseAddress(change.address)?.type === "attachment" && !isBlocked(change);
   const doubts = all.changes.filter((change) => change.action === "in_doubt" && isFile(change));
   if (doubts.length === 0) return all;
   const files = all.changes.filter(isFile);
@@ -60,14 +61,9 @@ export function excludeUnsettled(all: Differences, desired?: Desired): Differenc
   });
 }
 
-/** Whether a doubt is about a file of a list that is not managed: only a publish waits for it, and a person settles it. */
-function isUnmanagedDoubt(change: Change): boolean {
-  return change.action === "in_doubt" && change.after === null && change.before.kind !== "attach";
-}
-
 /** Whether a change has the same end however a doubt about another file of its draft is settled. */
 function isIndependent(change: Change): boolean {
-  if (change.action === "in_doubt") return change.after !== null && !change.check_only;
+  if (change.action === "in_doubt") return !change.check_only;
   return change.action === "create" || change.action === "update" || change.action === "adopt";
 }
 

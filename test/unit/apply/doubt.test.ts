@@ -178,13 +178,14 @@ describe("attachment whose response is lost", () => {
         expect((await world.ledger.load()).inDoubt).toEqual([]);
       });
 
-      test("is settled and stays unchanged when the manifest omits its list", async () => {
+      test("waits for a person when the manifest omits its list, and so does the publish", async () => {
         await world.write("draft: 1\npublish: true\n");
-        expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
-        expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
-        expect(world.sandbox.state().attachments).toHaveLength(isAttached ? 1 : 0);
-        expect((await world.ledger.load()).attachments).toHaveLength(isAttached ? 1 : 0);
-        expect((await world.plan()).changes).toEqual([]);
+        await world.apply();
+        expect(world.requests()).toEqual([]);
+        expect((await world.plan()).changes).toMatchObject([
+          { action: "publish" },
+          { action: "in_doubt", address: "drafts/1/product_files/10", after: null },
+        ]);
       });
     },
   );

@@ -143,14 +143,13 @@ test("a detach in doubt of a file that is named again is settled with the values
   expect(change?.after).toEqual({ file_id: 10 });
 });
 
-test("a check expects no value that was sent", () => {
-  const leftOut = desiredWith({ drafts: [draftWith(1, { managed: [] })] });
-  const [change] = planOf(leftOut, recordedWith({ inDoubt: [attach] })).changes;
+test("a value that was sent is cleared while no manifest declares the draft", () => {
+  const [change] = planOf(desiredWith({}), recordedWith({ inDoubt: [attach] })).changes;
   expect(change).toMatchObject({ action: "in_doubt", check_only: true });
-  expect(change?.after).toEqual({ file_id: 10 });
+  expect(change?.after).toEqual({ file_id: 10, renderer: "" });
 });
 
-test.each(["update", "detach"] as const)(
+test.each(["attach", "update", "detach"] as const)(
   "leaves an %s in doubt of a list that is left out to a person, and goes on with other files",
   (kind) => {
     const inDoubt = [doubt({ ...detach, kind, intent: { ...detach.intent, attributes: { renderer: "b" } } })];
