@@ -7,7 +7,7 @@ import {
   type Recorded,
   type RecordedUpload,
 } from "../model/recorded.ts";
-import { keysOfUploads } from "../model/upload-name.ts";
+import { digestsOfFiles, keysOfUploads } from "../model/upload-name.ts";
 
 /** New resources whose ids the service assigns. */
 export interface Holders {
@@ -15,6 +15,8 @@ export interface Holders {
   readonly products: Map<number, string>;
   /** Keys of objects in storage. */
   readonly uploads: Map<string, string>;
+  /** Digests of the local files that files were made of. */
+  readonly digests: Map<number, string>;
   /** The ids of uploads that draftsync did not register. */
   readonly foundUploads: ReadonlySet<string>;
   /** The uploads of earlier runs. */
@@ -33,7 +35,7 @@ export function holdersOf(recorded: Recorded, { changes }: Pick<Plan, "changes">
     if (uploadId !== undefined && !uploads.has(uploadId)) found.add(uploadId);
   }
   const registered = new Map(recorded.uploads.map((upload) => [upload.uploadId, upload]));
-  return { products, uploads, foundUploads: found, registered };
+  return { products, uploads, digests: digestsOfFiles(recorded), foundUploads: found, registered };
 }
 
 /** What each product that the ledger knows is the product of, by id: the address where it is in force, or words for another one. */
@@ -79,10 +81,12 @@ export function makeClaim<Id>(name: string, holders: Map<Id, string>): (id: Id) 
  */
 export function makeUploadClaim(
   { key, sha256 }: { readonly key: string; readonly sha256?: string | undefined },
-  { uploads, foundUploads, registered }: Pick<Holders, "uploads" | "foundUploads" | "registered">,
+  { uploads, digests, foundUploads, registered }: Omit<Holders, "products">,
 ): (upload: UploadStatus) => string | undefined {
   const claim = makeClaim(key, uploads);
-  return ({ uploadId, uploadKey }) => {
+  return ({ uploadId, uploadKey, fileId }) => {
+    const isOther = sha256 !== undefined && fileId !== undefined && makeClaim(sha256, digests)(fileId);
+    if (isOther) return `file ${fileId}, which was made of another content`;
     if (uploadKey === undefined && foundUploads.has(uploadId))
       return `upload_id:${uploadId}; if it is the upload of ${key}, write upload_id: ${uploadId} into the entry`;
     const known = registered.get(uploadId);

@@ -58,7 +58,7 @@ async function upload(context: ApplyContext, after: AttachmentState): Promise<Up
   const arrived = context.service.expectUpload();
   const isOurs = after.source !== undefined || after.upload_key !== undefined;
   const awaitEnd = (uploadId: string, registeredAt?: number) => {
-    const end = awaitUpload(context, { uploadId, isOurs, registeredAt });
+    const end = awaitUpload(context, { uploadId, isOurs, registeredAt, sha256: after.sha256 });
     arrived();
     return end;
   };
@@ -150,21 +150,26 @@ interface AwaitedUpload {
   readonly isOurs: boolean;
   /** By an earlier run, or seen by one, epoch milliseconds. */
   readonly registeredAt: number | undefined;
+  /** Of a local file. */
+  readonly sha256: string | undefined;
 }
 
+const registersAgainHint = "Run the command again: it registers the file again.";
+
 async function awaitUpload(context: ApplyContext, upload: AwaitedUpload): Promise<UploadEnd> {
-  const { uploadId, isOurs } = upload;
+  const { uploadId, isOurs, sha256 } = upload;
   const awaited = await waitIdly(context, upload);
   /** The id leads nowhere: only another registration can help. */
-  const registerAgain = async (failure: CallFailure): Promise<UploadEnd> => {
+  const registerAgain = async (failure: CallFailure, hint = registersAgainHint): Promise<UploadEnd> => {
     if (!isOurs) return { outcome: "rejected", failure, isBegun: true };
     await context.ledger.record([{ type: "upload_ended", uploadId, status: "failed" }]);
-    const hint = "Run the command again: it registers the file again.";
     return { outcome: "rejected", failure: { ...failure, hint }, isBegun: true };
   };
   if (awaited.outcome === "done") {
-    const failure = otherObjectFailure(awaited.value, (await context.holders()).uploads.get(uploadId));
-    if (failure !== undefined) return registerAgain(failure);
+    const { uploads, digests } = await context.holders();
+    const own = { uploadKey: uploads.get(uploadId), sha256 };
+    const failure = otherObjectFailure(awaited.value, own, digests);
+    if (failure !== undefined) return registerAgain(failure, failure.hint);
     const effects = isOurs ? uploadEndEffects(awaited.value) : foundEffects(context, awaited.value);
     await recordAnswer(context, effects);
     return ended(awaited.value);

@@ -29,20 +29,41 @@ export function uploadNamesOf({ uploadId, uploadKey, source, sha256 }: RecordedU
   return uploadKey === undefined ? [id] : [id, `upload_key:${uploadKey}`];
 }
 
+/** The digest of the local file that each file at the service was made of, by its id. */
+export function digestsOfFiles({ uploads }: Pick<Recorded, "uploads">): Map<number, string> {
+  return new Map(
+    uploads.flatMap(({ fileId, sha256 }) =>
+      fileId === undefined || sha256 === undefined ? [] : [[fileId, sha256]],
+    ),
+  );
+}
+
 /**
- * The failure of a response about an upload that names another object than the recorded key: its file would be attached, and
- * sold, in the other one's place. A response need not name the object.
+ * The failure of a response about an upload that names another object than the recorded key, or the file of another content: that
+ * would be attached, and sold, in the other one's place. A response need not name the object. Adds the file to `digests`.
  */
 export function otherObjectFailure(
-  { uploadId, uploadKey }: { readonly uploadId: string; readonly uploadKey?: string | undefined },
-  recordedKey: string | undefined,
+  { uploadId, uploadKey, fileId }: Pick<UploadStatus, "uploadId" | "uploadKey" | "fileId">,
+  own: { readonly uploadKey?: string | undefined; readonly sha256?: string | undefined },
+  digests: Map<number, string>,
 ): CallFailure | undefined {
-  if (uploadKey === undefined || recordedKey === undefined || uploadKey === recordedKey) return undefined;
+  const isOther = uploadKey !== undefined && own.uploadKey !== undefined && uploadKey !== own.uploadKey;
+  if (!isOther) {
+    if (fileId === undefined || own.sha256 === undefined) return undefined;
+    const digest = digests.get(fileId) ?? own.sha256;
+    digests.set(fileId, digest);
+    if (digest === own.sha256) return undefined;
+  }
+  const named = isOther
+    ? `the object ${uploadKey.slice(0, 100)}, not ${own.uploadKey}`
+    : `file ${fileId}, which was made of another content`;
   return {
     code: "response-mismatch",
-    message: `upload ${uploadId}: the response names the object ${uploadKey.slice(0, 100)}, not ${recordedKey}`,
+    message: `upload ${uploadId}: the response names ${named}`,
     subject: `upload ${uploadId}`,
-    hint: "Run the command again: it reads the upload again.",
+    hint: isOther
+      ? "Run the command again: it reads the upload again."
+      : `Run the command again. If the other upload of file ${fileId} had the wrong response (\`draftsync state list\`): \`draftsync state rm uploads/PATH\` has that one uploaded again.`,
     errors: [],
     stops: "operation",
   };

@@ -13,6 +13,7 @@ import {
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
+  type RecordedUpload,
 } from "../model/recorded.ts";
 import {
   type Attributes,
@@ -30,7 +31,7 @@ import {
   unrecordedFile,
   withoutDoubtful,
 } from "../model/unsettled.ts";
-import { keysOfUploads, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
+import { digestsOfFiles, otherObjectFailure, uploadEndEffects } from "../model/upload-name.ts";
 import { hasTakenEffect, hasValuesOf, returnsAll, settlement } from "./doubt-outcome.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
@@ -70,7 +71,8 @@ export function detectDrift(input: DetectDriftInput): DetectedDrift {
     ...indexFiles(recorded),
     desired: attachmentsByAddress(desired),
     recorded,
-    uploadKeys: lazily(() => keysOfUploads(recorded)),
+    uploads: lazily(() => new Map(recorded.uploads.map((upload) => [upload.uploadId, upload]))),
+    digests: lazily(() => digestsOfFiles(recorded)),
     settleDelayMs,
   };
   const parts = input.observations.map((observation) => driftOf(observation, index));
@@ -116,8 +118,10 @@ function inOrder(a: Drift, b: Drift): number {
 interface Index extends FileIndex {
   readonly desired: ReadonlyMap<string, DesiredAttachment>;
   readonly recorded: Recorded;
-  /** The keys of recorded uploads, by their ids. */
-  readonly uploadKeys: () => ReadonlyMap<string, string>;
+  /** By their ids. */
+  readonly uploads: () => ReadonlyMap<string, RecordedUpload>;
+  /** Of the local files that files were made of, by file id. */
+  readonly digests: () => Map<number, string>;
   readonly settleDelayMs: number;
 }
 
@@ -128,7 +132,7 @@ function driftOf(observation: Observation, index: Index): Part {
     case "product":
       return driftOfProduct(observation, index);
     case "uploads":
-      return driftOfUploads(observation, index.uploadKeys());
+      return driftOfUploads(observation, index);
   }
 }
 
@@ -314,15 +318,17 @@ function driftOfProduct(observation: Extract<Observation, { type: "product" }>, 
  */
 function driftOfUploads(
   { uploadIds, read }: Extract<Observation, { type: "uploads" }>,
-  keys: ReadonlyMap<string, string>,
+  index: Pick<Index, "uploads" | "digests">,
 ): Part {
   if (read.type === "absent") return {};
   if (read.type === "unreadable")
     return { unreadable: uploadIds.map((id) => ({ address: `uploads/${id}`, failure: read.failure })) };
   const { missing, uploads } = read.value;
-  const failureOf = (upload: UploadStatus) => otherObjectFailure(upload, keys.get(upload.uploadId));
+  const recordOf = (uploadId: string): Partial<RecordedUpload> => index.uploads().get(uploadId) ?? {};
+  const failureOf = (upload: UploadStatus) =>
+    otherObjectFailure(upload, recordOf(upload.uploadId), index.digests());
   const isGone = ({ uploadId, failure }: { uploadId: string; failure: CallFailure }) =>
-    failure.code === "gone" && keys.has(uploadId);
+    failure.code === "gone" && recordOf(uploadId).uploadKey !== undefined;
   const unread = [
     ...missing.filter((each) => !neverMade.has(each.failure.code) && !isGone(each)),
     ...uploads.map((upload) => ({ uploadId: upload.uploadId, failure: failureOf(upload) })),

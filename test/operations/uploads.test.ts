@@ -53,6 +53,33 @@ test("apply attaches no file of an upload that is answered with another object",
   expect(sandbox.state().attachments).toEqual([]);
 });
 
+test.each(["registration", "poll"])(
+  "apply attaches no file of an upload whose %s is answered with the file of another content",
+  async (step) => {
+    const entry = (draft: number, source: string) =>
+      `draft: ${draft}\nproduct_files: [{ source: ../${source} }]\n`;
+    await folder.write({ "a.glb": "first", "b.glb": "second", "manifests/a.yaml": entry(1, "a.glb") });
+    expect((await apply()).code).toBe(0);
+    const [first] = sandbox.state().attachments;
+    const headers = { "content-type": "application/vnd.api+json" };
+    const answer = (status: number, data: unknown) =>
+      ({ type: "answer", status, headers, body: JSON.stringify({ data }) }) as const;
+    const done = { type: "upload", id: "u", attributes: { status: "success", file_id: first?.fileId } };
+    const queued = { type: "upload", id: "u", attributes: { status: "queued" } };
+    proxy.choose = ({ method, path }) => {
+      if (method === "POST" && path === "/api/uploads") return answer(201, step === "poll" ? queued : done);
+      return method === "GET" && path.startsWith("/api/uploads?") ? answer(200, [done]) : undefined;
+    };
+    await folder.write({ "manifests/b.yaml": entry(2, "b.glb") });
+    const { code, stderr } = await apply();
+    expect(stderr).toContain(`file ${first?.fileId}, which was made of another content`);
+    expect(code).toBe(3);
+    proxy.choose = () => undefined;
+    expect((await apply()).code).toBe(0);
+    expect(new Set(sandbox.state().attachments.map(({ fileId }) => fileId)).size).toBe(2);
+  },
+);
+
 test("a saved plan stores bytes again that the service did not keep", async () => {
   await folder.write({
     "a.glb": "content",

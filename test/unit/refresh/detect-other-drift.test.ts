@@ -102,6 +102,33 @@ describe("uploads", () => {
     });
   });
 
+  test("are unreadable when the response names the file of another content", () => {
+    const ended = (uploadId: string) =>
+      ({ uploadId, status: "success", rawStatus: "success", fileId: 5 }) as const;
+    const found = detectDrift({
+      observations: [
+        {
+          type: "uploads",
+          uploadIds: ["u", "v"],
+          at,
+          read: { type: "present", value: { uploads: [ended("u"), ended("v")], missing: [] } },
+        },
+      ],
+      desired: desiredWith(),
+      recorded: recordedWith({
+        uploads: [
+          { ...uploadOf("u"), sha256: "first" },
+          { ...uploadOf("v"), sha256: "second" },
+        ],
+      }),
+      settleDelayMs,
+    });
+    expect(found).toMatchObject({
+      confirmations: [{ type: "upload_ended", uploadId: "u", fileId: 5 }],
+      unreadable: [{ address: "uploads/v", failure: { code: "response-mismatch" } }],
+    });
+  });
+
   test("are each unreadable when the read fails", () => {
     expect(detect(unreadable).unreadable.map((item) => item.address)).toEqual([
       "uploads/u",
