@@ -112,7 +112,7 @@ describe("resolve", () => {
     });
     expect((await run("plan")).stdout).toContain("? product");
     const product = String(sandbox.state().products.find(({ draftId }) => draftId === 1)?.id);
-    expect(await run("resolve", "drafts/1/product", "--product-id", product)).toMatchObject({ code: 0 });
+    expect(await run("resolve", "later", "--product-id", product)).toMatchObject({ code: 0 });
     expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
   });
 

@@ -83,10 +83,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   if (resolution.type === "not_done" || targetOf(operation) !== undefined)
     await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
-  const effects = resolutionOfAll(operations, resolution, {
-    ...recorded,
-    now: systemClock.now(),
-  });
+  const effects = resolutionOfAll(operations, resolution, { ...recorded, now: systemClock.now() });
   let isUnproven = false;
   if (resolution.type === "product") {
     const copied = kind === "duplicate" ? intent.productId : undefined;
@@ -116,8 +113,9 @@ function addressIn(given: string, doubts: ReturnType<typeof doubtsToSettle>, rec
     : resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
   const named = [...doubts].flatMap(([name, [operation]]) => {
     if (operation === undefined || (isFile && targetOf(operation) === undefined)) return [];
-    const { address: of } = operation;
-    return of === address || drafts.includes(`drafts/${draftIdOf(of)}`) ? [{ name, operation }] : [];
+    const { id, address: of } = operation;
+    const isMeant = [id, of].includes(address) || drafts.includes(`drafts/${draftIdOf(of)}`);
+    return isMeant ? [{ name, operation }] : [];
   });
   const [only] = named;
   if (only === undefined) return address;
