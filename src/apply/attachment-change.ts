@@ -193,14 +193,16 @@ export async function updateFile(
  */
 export async function takeOverFile(
   context: ApplyContext,
-  attachment: RecordedAttachment & { readonly takesOver: boolean; readonly sent: Attributes },
+  attachment: RecordedAttachment & { readonly takesOver: boolean; readonly open: Attributes },
   { change, replaces, signal }: Omit<NewFile, "fileId">,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
   // The values are those of an entry that stays, or of one before it; a file that was only renamed keeps them.
   const hadFile = change.action === "replace" || change.had_file === true;
   const isOthers = hadFile || attachment.takesOver || attachment.formerAddress !== undefined;
-  const others = isOthers ? clearedAttributes({ ...attachment.attributes, ...attachment.sent }) : {};
+  const others = isOthers
+    ? clearedAttributes({ ...attachment.attributes, ...attachment.open })
+    : attachment.open;
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   const { address: formerAddress, takesOver } = attachment;
   return sendUpdate(context, {

@@ -213,12 +213,12 @@ class DraftRun {
     const replaces = this.#fileToDetach(change, recorded);
     const holder = holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
-    const { attachment, sent = {} } = recorded.get(fileName(change, known)) ?? {};
+    const { attachment, open = {} } = recorded.get(fileName(change, known)) ?? {};
     if (attachment !== undefined) {
       const isWaiting = ({ change: other }: Item) =>
         other !== change && other.address === attachment.address && other.after !== null;
       const takesOver = this.#items.some(isWaiting);
-      return takeOverFile(context, { ...attachment, takesOver, sent }, { change, replaces, signal });
+      return takeOverFile(context, { ...attachment, takesOver, open }, { change, replaces, signal });
     }
     return attachFile(context, { change, fileId: known, replaces, signal });
   }

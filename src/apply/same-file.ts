@@ -5,7 +5,7 @@ import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
 import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
 import { type Attributes, fileResource, omitAttributes } from "../model/resource.ts";
-import { attributesSentBy, repeatableDoubts } from "../model/unsettled.ts";
+import { openValues, repeatableDoubts } from "../model/unsettled.ts";
 import type { ChangeEnd } from "./context.ts";
 
 /** A file that is recorded, or whose attachment is in doubt. */
@@ -13,8 +13,8 @@ export interface KnownFile {
   readonly address: string;
   /** With the attributes that it has if it is still attached. */
   readonly attachment?: RecordedAttachment;
-  /** The attributes that calls in doubt have sent. */
-  readonly sent?: Attributes;
+  /** See {@link openValues}. */
+  readonly open?: Attributes | undefined;
   /** The recorded file that the one in doubt takes the place of. */
   readonly replaces?: number | undefined;
 }
@@ -36,12 +36,12 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
     });
     const recorded = attachments.map((attachment) => {
       const file = fileResource(attachment);
-      const sent = attributesSentBy(repeatable.get(file) ?? []);
-      const attributes = omitAttributes(attachment.attributes, new Set(Object.keys(sent)));
+      const open = openValues(attachment, repeatable.get(file));
+      const attributes = omitAttributes(attachment.attributes, new Set(Object.keys(open ?? {})));
       const known: KnownFile = {
         address: attachment.address,
         attachment: { ...attachment, attributes },
-        sent,
+        open,
       };
       return [file, known] as const;
     });

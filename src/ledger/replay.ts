@@ -110,7 +110,7 @@ async function markMaybePublished(
   if (draftId === undefined) return;
   if (targetOf(operation) !== undefined) return addRecord(queries, tables.maybe_published, { draftId, at });
   const isOfProduct = kind === "duplicate" || (kind === "publish" && revision > 1);
-  if (isOfProduct) await notePublication(queries, { draftId, productId }, at);
+  if (isOfProduct) await notePublication(queries, { draftId, productId, revision: revision - 1 }, at);
 }
 
 async function beginAgain(

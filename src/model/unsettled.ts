@@ -2,7 +2,13 @@ import { parseAddress } from "./address.ts";
 import type { LedgerEffect } from "./effect.ts";
 import { append } from "./lists.ts";
 import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
-import { type Attributes, type FileTarget, fileResource, omitAttributes } from "./resource.ts";
+import {
+  type Attributes,
+  clearedAttributes,
+  type FileTarget,
+  fileResource,
+  omitAttributes,
+} from "./resource.ts";
 
 /** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
 export function repeatableDoubts({
@@ -32,6 +38,20 @@ export function withoutDoubtful(
   if (doubts.length === 0) return attributes;
   if (doubts.some(({ kind }) => kind === "detach")) return {};
   return omitAttributes(attributes, attributesSetBy(doubts));
+}
+
+/**
+ * What has to be set so that a file is known: what an update in doubt may have changed, and what a person has said. Each has the
+ * value that was confirmed last, or none: what was sent was withdrawn. Absent where nothing is open.
+ */
+export function openValues(
+  record: RecordedAttachment,
+  doubts: readonly RecordedOperation[] = [],
+): Attributes | undefined {
+  if (record.provenance.by !== "operator" && !doubts.some(({ kind }) => kind === "update")) return undefined;
+  const possible = { ...record.attributes, ...attributesSentBy(doubts) };
+  const certain = new Set(Object.keys(withoutDoubtful(record, doubts)));
+  return omitAttributes({ ...clearedAttributes(possible), ...record.attributes }, certain);
 }
 
 /** How a file is known once these attributes were read: what a person said stays that until all of it was read. */

@@ -21,7 +21,6 @@ import {
   clearedAttributes,
   fileResource,
   hasAttributes,
-  omitAttributes,
   withoutEmpty,
 } from "../model/resource.ts";
 import {
@@ -130,8 +129,10 @@ function compare(
   const desired = isReplaced
     ? withCarried(attachment, withoutEmpty(kept ?? known.attributes))
     : withCarried(attachment, kept ?? (own === known ? undefined : own?.attributes), others);
-  const isSame = !isReplaced && (own === undefined || own === known);
-  const wanted = isSame ? withConfirmed(desired, known, index) : desired;
+  // What settles an update in doubt, and the first call after a person's word, also set what no entry manages any more.
+  const open = isReplaced ? undefined : index.openValues(known);
+  const wanted =
+    open === undefined ? desired : { ...desired, attributes: { ...open, ...desired.attributes } };
   const doubt = index.doubtOf(known);
   if (isAsDesired(address, wanted, known, index) && doubt === undefined) return undefined;
   const knownAttributes = index.knownAttributes(known);
@@ -174,22 +175,6 @@ function creation(
 
 function doubtOf(operation: RecordedOperation | undefined): Pick<Change, "doubt"> {
   return operation === undefined ? {} : { doubt: inDoubtState(operation) };
-}
-
-/**
- * What settles an update in doubt also sends what the update may have changed and no entry manages any more: the value that was
- * confirmed last, or none, since what was sent was withdrawn. So does the first call after a person's word about a file.
- */
-function withConfirmed(
-  attachment: DesiredAttachment,
-  known: RecordedAttachment,
-  index: RecordedIndex,
-): DesiredAttachment {
-  if (!index.hasOpenValues(known)) return attachment;
-  const certain = new Set(Object.keys(index.knownAttributes(known)));
-  const sent = clearedAttributes(index.possibleAttributes(known));
-  const confirmed = omitAttributes({ ...sent, ...known.attributes }, certain);
-  return { ...attachment, attributes: { ...confirmed, ...attachment.attributes } };
 }
 
 /**

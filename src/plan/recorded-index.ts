@@ -10,7 +10,7 @@ import type {
   RecordedUpload,
 } from "../model/recorded.ts";
 import { type Attributes, fileResource } from "../model/resource.ts";
-import { attributesSentBy, repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
+import { attributesSentBy, openValues, repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sourceUploadName, uploadNameOf, uploadNamesOf } from "../model/upload-name.ts";
 
 /** The recorded attachments and uploads, found in one step by each name they go by. */
@@ -33,8 +33,8 @@ export interface RecordedIndex {
   possibleAttributes(recorded: RecordedAttachment): Attributes;
   /** The latest update or detach of a file whose outcome is unknown; a detach comes before any update. */
   doubtOf(recorded: RecordedAttachment): RecordedOperation | undefined;
-  /** Whether an update in doubt, or a person's word, leaves it open which values a file has. */
-  hasOpenValues(recorded: RecordedAttachment): boolean;
+  /** See {@link openValues}. */
+  openValues(recorded: RecordedAttachment): Attributes | undefined;
 }
 
 /** Indexes a ledger's content; linear in its size. */
@@ -68,9 +68,7 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
       ...attachment.attributes,
       ...attributesSentBy(doubtsOf(attachment) ?? []),
     }),
-    hasOpenValues: (attachment) =>
-      attachment.provenance.by === "operator" ||
-      (doubtsOf(attachment)?.some(({ kind }) => kind === "update") ?? false),
+    openValues: (attachment) => openValues(attachment, doubtsOf(attachment)),
     doubtOf: (attachment) => {
       const all = doubtsOf(attachment);
       return all?.findLast(({ kind }) => kind === "detach") ?? all?.at(-1);

@@ -71,3 +71,31 @@ test("apply, import and `state list` name the file of an entry whose attachment 
     stderr: expect.stringContaining(`is in doubt; use draftsync resolve drafts/1/product_files/${file}  [`),
   });
 });
+
+test("a file that is declared another way keeps nothing that an update in doubt has sent", async () => {
+  const list = (entries: string, rest = "") => ({
+    "manifests/a.yaml": `draft: 1\nproduct_files: [${entries}]\n${rest}`,
+  });
+  await folder.write(list("{ source: ../a.glb, renderer: v1 }"));
+  await apply();
+  await confirmLedger();
+  const [file] = sandbox.state().attachments;
+  const sent = "renderer: v2, file_format: fbx";
+  await folder.write(list(`{ source: ../a.glb, ${sent} }`));
+  let calls = 0;
+  proxy.choose = ({ method }) =>
+    method === "PATCH" ? { type: calls++ === 0 ? "answer-lost" : "lost" } : undefined;
+  expect((await apply()).code).toBe(4);
+  const upload = { type: "upload", id: "u", attributes: { status: "success", file_id: file?.fileId } };
+  const headers = { "content-type": "application/vnd.api+json" };
+  proxy.choose = ({ method, path }) =>
+    method === "POST" && path === "/api/uploads"
+      ? { type: "answer", status: 201, headers, body: JSON.stringify({ data: upload }) }
+      : undefined;
+  await folder.write(list("{ upload_key: k }", "publish: true\n"));
+  expect((await apply()).code).toBe(0);
+  const { attachments, products } = sandbox.state();
+  expect(attachments).toMatchObject([{ fileId: file?.fileId, attributes: { renderer: "v1" } }]);
+  expect(attachments[0]?.attributes.file_format ?? "").toBe("");
+  expect(products).toHaveLength(1);
+});

@@ -189,6 +189,20 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
     });
 
+    test.each([
+      { revision: 2, marked: false },
+      { revision: 3, marked: true },
+    ])(
+      "of a refused revision $revision show whether the ledger lacks one between",
+      async ({ revision, marked }) => {
+        const { ledger } = await make();
+        await ledger.record([publication(5)]);
+        const operation = { ...publishOperation, intent: { draftId: 7, revision } };
+        await ledger.replay(record({ operation, result: refused, effects: [] }));
+        expect((await ledger.load()).maybePublished.has(7)).toBe(marked);
+      },
+    );
+
     test("of a publish that the ledger lacks are dated as they were saved", async () => {
       const { ledger } = await make();
       await ledger.replay(record({ operation: publishOperation, result: unknown, effects: [] }));

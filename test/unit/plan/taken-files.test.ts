@@ -225,6 +225,27 @@ test("a file that is named another way keeps its values although its replacement
   ]);
 });
 
+test("a file that its entry has again loses what another entry's update in doubt may have set", () => {
+  const marked = recordedFile(1, 10, { ...replaced, attributes: { renderer: "vray" } });
+  const other = recordedFile(1, 11, { address: source, sha256: "new", attributes: { renderer: "vray" } });
+  const taking = doubt({
+    kind: "update",
+    address: `${list}/source:b.glb`,
+    intent: {
+      ...{ draftId: 1, fileKind: "product_files", fileId: 10, formerAddress: source },
+      attributes: { renderer: "cycles", file_format: "fbx" },
+    },
+  });
+  const recorded = recordedWith({
+    attachments: [marked, other],
+    uploads: [upload("a.glb", "old", 10)],
+    inDoubt: [taking],
+  });
+  const { changes } = planOf(desired(wantedSource(1, "a.glb", "old")), recorded);
+  const after = { file_id: 10, renderer: "vray", file_format: "" };
+  expect(changes[1]).toMatchObject({ address: source, after });
+});
+
 test("files that change places leave each entry its values that are not managed any more", () => {
   const other = recordedFile(1, 11, {
     address: `${list}/source:b.glb`,
