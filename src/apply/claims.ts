@@ -1,4 +1,5 @@
 import { publicationAddress } from "../model/address.ts";
+import { makeClaim } from "../model/lists.ts";
 import type { Plan } from "../model/plan.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import {
@@ -7,7 +8,7 @@ import {
   type Recorded,
   type RecordedUpload,
 } from "../model/recorded.ts";
-import { digestsOfFiles, keysOfUploads } from "../model/upload-name.ts";
+import { claimFile, digestsOfFiles, keysOfUploads } from "../model/upload-name.ts";
 
 /** New resources whose ids the service assigns. */
 export interface Holders {
@@ -15,7 +16,7 @@ export interface Holders {
   readonly products: Map<number, string>;
   /** Keys of objects in storage. */
   readonly uploads: Map<string, string>;
-  /** Digests of the local files that files were made of. */
+  /** Digests of the local files that files were made from. */
   readonly digests: Map<number, string>;
   /** The ids of uploads that draftsync did not register. */
   readonly foundUploads: ReadonlySet<string>;
@@ -66,15 +67,6 @@ function foundUploads({ uploads }: Pick<Recorded, "uploads">): string[] {
   return uploads.flatMap(({ uploadId, uploadKey }) => (uploadKey === undefined ? [uploadId] : []));
 }
 
-/** Takes an id of an answer for `name`; the result says what has it already, if that is something else. */
-export function makeClaim<Id>(name: string, holders: Map<Id, string>): (id: Id) => string | undefined {
-  return (id) => {
-    const holder = holders.get(id) ?? name;
-    holders.set(id, holder);
-    return holder === name ? undefined : holder;
-  };
-}
-
 /**
  * Takes the upload of an answer for an object. An answer need not name the object: it may be about an upload that is known by its id.
  * A service may have one upload for the same content.
@@ -85,8 +77,8 @@ export function makeUploadClaim(
 ): (upload: UploadStatus) => string | undefined {
   const claim = makeClaim(key, uploads);
   return ({ uploadId, uploadKey, fileId }) => {
-    const isOther = sha256 !== undefined && fileId !== undefined && makeClaim(sha256, digests)(fileId);
-    if (isOther) return `file ${fileId}, which was made of another content`;
+    const other = claimFile({ fileId, sha256 }, digests);
+    if (other !== undefined) return other;
     if (uploadKey === undefined && foundUploads.has(uploadId))
       return `upload_id:${uploadId}; if it is the upload of ${key}, write upload_id: ${uploadId} into the entry`;
     const known = registered.get(uploadId);

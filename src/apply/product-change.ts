@@ -1,7 +1,7 @@
 import { parseAddress } from "../model/address.ts";
 import type { DuplicateChange, DuplicateState, PublishChange } from "../model/change.ts";
 import type { ProductRef } from "../model/desired.ts";
-import { makeClaim } from "./claims.ts";
+import { makeClaim } from "../model/lists.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 

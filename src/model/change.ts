@@ -1,6 +1,6 @@
 import { type Action, actionTable, type Stage } from "./action.ts";
 import { draftIdOf } from "./address.ts";
-import type { ConfirmedState } from "./recorded.ts";
+import { type ConfirmedState, makesProduct } from "./recorded.ts";
 import { type Attributes, allAttributeNames } from "./resource.ts";
 
 /**
@@ -109,6 +109,12 @@ export type PublishChange = ChangeOf<
 export function maybePublishedHint({ address, after: { revision } }: PublishChange): string {
   const what = revision === 1 ? "it" : `revision ${revision}`;
   return `If ${what} is published: draftsync resolve ${address} --product-id ID. If ${what} is not: draftsync resolve ${address} --not-done`;
+}
+
+/** The answers of `draftsync resolve` that fit one call in doubt. */
+export function resolveAnswers(kind: string): string {
+  if (makesProduct(kind)) return "--product-id ID | --not-done";
+  return kind === "detach" ? "--attached | --not-attached" : "--done | --not-done";
 }
 
 /** Duplicate a product. Cannot be undone. */

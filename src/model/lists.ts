@@ -5,6 +5,15 @@ export function append<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Va
   else list.push(value);
 }
 
+/** Takes an id of an answer for `name`; the result says what has it already, if that is something else. */
+export function makeClaim<Id>(name: string, holders: Map<Id, string>): (id: Id) => string | undefined {
+  return (id) => {
+    const holder = holders.get(id) ?? name;
+    holders.set(id, holder);
+    return holder === name ? undefined : holder;
+  };
+}
+
 /** A list with at least one entry, by type. */
 export type NonEmpty<T> = readonly [T, ...T[]];
 

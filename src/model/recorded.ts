@@ -273,12 +273,6 @@ export function makesProduct(kind: string): kind is "publish" | "duplicate" {
   return kind === "publish" || kind === "duplicate";
 }
 
-/** What `draftsync resolve` may be told of one call in doubt. */
-export function resolveAnswers(kind: string): string {
-  if (makesProduct(kind)) return "--product-id ID | --not-done";
-  return kind === "detach" ? "--attached | --not-attached" : "--done | --not-done";
-}
-
 const knownIntent = z.object({
   draftId: optionalInteger,
   fileKind: z.enum(fileKinds).exactOptional(),

@@ -49,9 +49,19 @@ export function openValues(
   doubts: readonly RecordedOperation[] = [],
 ): Attributes | undefined {
   if (record.provenance.by !== "operator" && !doubts.some(({ kind }) => kind === "update")) return undefined;
-  const possible = { ...record.attributes, ...attributesSentBy(doubts) };
   const certain = new Set(Object.keys(withoutDoubtful(record, doubts)));
-  return omitAttributes({ ...clearedAttributes(possible), ...record.attributes }, certain);
+  return omitAttributes(
+    { ...clearedAttributes(possibleValues(record, doubts)), ...record.attributes },
+    certain,
+  );
+}
+
+/** What a file may have: what was confirmed, and what unsettled calls have sent. */
+export function possibleValues(
+  { attributes }: RecordedAttachment,
+  doubts: readonly RecordedOperation[] = [],
+): Attributes {
+  return { ...attributes, ...attributesSentBy(doubts) };
 }
 
 /** How a file is known once these attributes were read: what a person said stays that until all of it was read. */

@@ -1,4 +1,5 @@
 import type { DesiredAttachment } from "./desired.ts";
+import { makeClaim } from "./lists.ts";
 import type { CallFailure } from "./outcome.ts";
 import type { LedgerEffect, UploadStatus } from "./ports.ts";
 import type { Recorded, RecordedUpload } from "./recorded.ts";
@@ -29,7 +30,7 @@ export function uploadNamesOf({ uploadId, uploadKey, source, sha256 }: RecordedU
   return uploadKey === undefined ? [id] : [id, `upload_key:${uploadKey}`];
 }
 
-/** The digest of the local file that each file at the service was made of, by its id. */
+/** The digest of the local file that each file at the service was made from, by its id. */
 export function digestsOfFiles({ uploads }: Pick<Recorded, "uploads">): Map<number, string> {
   return new Map(
     uploads.flatMap(({ fileId, sha256 }) =>
@@ -38,9 +39,19 @@ export function digestsOfFiles({ uploads }: Pick<Recorded, "uploads">): Map<numb
   );
 }
 
+/** Takes the file of a response for a content; words for the file if it was made from a different one. */
+export function claimFile(
+  { fileId, sha256 }: { readonly fileId?: number | undefined; readonly sha256?: string | undefined },
+  digests: Map<number, string>,
+): string | undefined {
+  if (fileId === undefined || sha256 === undefined) return undefined;
+  const isOther = makeClaim(sha256, digests)(fileId) !== undefined;
+  return isOther ? `file ${fileId}, which was made from different content` : undefined;
+}
+
 /**
- * The failure of a response about an upload that names another object than the recorded key, or the file of another content: that
- * would be attached, and sold, in the other one's place. A response need not name the object. Adds the file to `digests`.
+ * The failure of a response about an upload that names another object than the recorded key, or the file of different content:
+ * that would be attached, and sold, in the other one's place. A response need not name the object. Adds the file to `digests`.
  */
 export function otherObjectFailure(
   { uploadId, uploadKey, fileId }: Pick<UploadStatus, "uploadId" | "uploadKey" | "fileId">,
@@ -48,15 +59,10 @@ export function otherObjectFailure(
   digests: Map<number, string>,
 ): CallFailure | undefined {
   const isOther = uploadKey !== undefined && own.uploadKey !== undefined && uploadKey !== own.uploadKey;
-  if (!isOther) {
-    if (fileId === undefined || own.sha256 === undefined) return undefined;
-    const digest = digests.get(fileId) ?? own.sha256;
-    digests.set(fileId, digest);
-    if (digest === own.sha256) return undefined;
-  }
   const named = isOther
     ? `the object ${uploadKey.slice(0, 100)}, not ${own.uploadKey}`
-    : `file ${fileId}, which was made of another content`;
+    : claimFile({ fileId, sha256: own.sha256 }, digests);
+  if (named === undefined) return undefined;
   return {
     code: "response-mismatch",
     message: `upload ${uploadId}: the response names ${named}`,

@@ -10,7 +10,7 @@ import type {
   RecordedUpload,
 } from "../model/recorded.ts";
 import { type Attributes, fileResource } from "../model/resource.ts";
-import { attributesSentBy, openValues, repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
+import { openValues, possibleValues, repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sourceUploadName, uploadNameOf, uploadNamesOf } from "../model/upload-name.ts";
 
 /** The recorded attachments and uploads, found in one step by each name they go by. */
@@ -64,10 +64,7 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
     uploadFor: (desired) => uploads.get(uploadNameOf(desired)),
     storedKeyFor: (desired) => stored.get(uploadNameOf(desired)),
     knownAttributes: (attachment) => withoutDoubtful(attachment, doubtsOf(attachment)),
-    possibleAttributes: (attachment) => ({
-      ...attachment.attributes,
-      ...attributesSentBy(doubtsOf(attachment) ?? []),
-    }),
+    possibleAttributes: (attachment) => possibleValues(attachment, doubtsOf(attachment)),
     openValues: (attachment) => openValues(attachment, doubtsOf(attachment)),
     doubtOf: (attachment) => {
       const all = doubtsOf(attachment);

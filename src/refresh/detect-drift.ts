@@ -120,7 +120,7 @@ interface Index extends FileIndex {
   readonly recorded: Recorded;
   /** By their ids. */
   readonly uploads: () => ReadonlyMap<string, RecordedUpload>;
-  /** Of the local files that files were made of, by file id. */
+  /** Of the local files that files were made from, by file id. */
   readonly digests: () => Map<number, string>;
   readonly settleDelayMs: number;
 }

@@ -1,10 +1,9 @@
 import { type Action, actions, actionTable } from "../model/action.ts";
 import { parseAddress, quoteArgument } from "../model/address.ts";
-import { type Change, isBlocked } from "../model/change.ts";
+import { type Change, isBlocked, resolveAnswers } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
 import type { Plan, Summary } from "../model/plan.ts";
-import { resolveAnswers } from "../model/recorded.ts";
 import { waitingDrafts } from "../model/waiting.ts";
 import { type ChangeView, type ValueView, viewChange } from "./change-view.ts";
 import { type DriftView, type RefreshView, viewDrift, viewRefresh } from "./drift-view.ts";

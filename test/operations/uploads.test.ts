@@ -54,7 +54,7 @@ test("apply attaches no file of an upload that is answered with another object",
 });
 
 test.each(["registration", "poll"])(
-  "apply attaches no file of an upload whose %s is answered with the file of another content",
+  "apply attaches no file of an upload whose %s is answered with the file of different content",
   async (step) => {
     const entry = (draft: number, source: string) =>
       `draft: ${draft}\nproduct_files: [{ source: ../${source} }]\n`;
@@ -72,7 +72,7 @@ test.each(["registration", "poll"])(
     };
     await folder.write({ "manifests/b.yaml": entry(2, "b.glb") });
     const { code, stderr } = await apply();
-    expect(stderr).toContain(`file ${first?.fileId}, which was made of another content`);
+    expect(stderr).toContain(`file ${first?.fileId}, which was made from different content`);
     expect(code).toBe(3);
     proxy.choose = () => undefined;
     expect((await apply()).code).toBe(0);

@@ -1,4 +1,5 @@
-import { holdersOf, makeClaim } from "../../apply/claims.ts";
+import { holdersOf } from "../../apply/claims.ts";
+import { makeClaim } from "../../model/lists.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";

@@ -127,7 +127,7 @@ function addressIn(given: string, doubts: ReturnType<typeof doubtsToSettle>, rec
   });
 }
 
-/** What tells a call from others about the same file or product. */
+/** What distinguishes a call from others about the same file or product. */
 function callText({ method, path, startedAt, intent: { revision }, kind }: RecordedOperation): string {
   const what = revision === undefined ? `${method} ${path}` : `revision ${revision}`;
   return makesProduct(kind) ? `${what}, sent at ${isoTime(startedAt)}` : method;

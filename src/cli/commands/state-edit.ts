@@ -8,14 +8,13 @@ import {
   publicationAddress,
   quoteArgument,
 } from "../../model/address.ts";
-import { draftOf } from "../../model/change.ts";
+import { draftOf, resolveAnswers } from "../../model/change.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import {
   fileResourceOf,
   type Recorded,
   type RecordedDuplicate,
   type RecordedOperation,
-  resolveAnswers,
 } from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
 import { doubtsByAddress } from "../../plan/doubts.ts";

@@ -83,11 +83,10 @@ export function assertNotDeclared(
   for (const target of targets) {
     if (target.type !== "attachment" || declared.has(target.address)) continue;
     const file = fileResource(target.target);
-    const record = records.get(file);
-    const known = [...(record === undefined ? [] : [record]), ...(doubts.get(file) ?? [])];
-    const named = known.find(({ address }) => declared.has(address));
-    if (named === undefined) continue;
-    throw new CliError(`${target.address} is declared already, as ${named.address}`, {
+    const known = [records.get(file), ...(doubts.get(file) ?? [])];
+    const name = known.map((each) => each?.address ?? "").find((address) => declared.has(address));
+    if (name === undefined) continue;
+    throw new CliError(`${target.address} is declared already, as ${name}`, {
       code: "import-target-invalid",
       hint: "Leave it out: a second entry would keep the file attached when the first one gets a new content.",
     });

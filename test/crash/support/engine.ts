@@ -134,10 +134,7 @@ export const engine: Survivor = {
         productId === undefined ? ({ type: "not_done" } as const) : ({ type: "product", productId } as const);
       const recorded = await ledger.load();
       const operations = recorded.inDoubt.filter((operation) => operation.address === address);
-      const effects = resolutionOfAll(operations, resolution, {
-        ...recorded,
-        now: systemClock.now(),
-      });
+      const effects = resolutionOfAll(operations, resolution, { ...recorded, now: systemClock.now() });
       await ledger.record(effects);
     }),
   pending: (life) =>

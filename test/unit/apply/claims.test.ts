@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { holdersOf, makeClaim, makeUploadClaim } from "../../../src/apply/claims.ts";
+import { holdersOf, makeUploadClaim } from "../../../src/apply/claims.ts";
+import { makeClaim } from "../../../src/model/lists.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
 import { recordedWith } from "../../support/planning.ts";
 

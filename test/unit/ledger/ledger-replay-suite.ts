@@ -203,7 +203,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       },
     );
 
-    test("of a publish that the ledger lacks are dated as they were saved", async () => {
+    test("of a publish that the ledger lacks have the time at which they were saved", async () => {
       const { ledger } = await make();
       await ledger.replay(record({ operation: publishOperation, result: unknown, effects: [] }));
       expect((await ledger.load()).inDoubt).toMatchObject([{ startedAt: 1_700_000_000_999 }]);

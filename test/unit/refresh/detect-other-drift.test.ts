@@ -102,7 +102,7 @@ describe("uploads", () => {
     });
   });
 
-  test("are unreadable when the response names the file of another content", () => {
+  test("are unreadable when the response names the file of different content", () => {
     const ended = (uploadId: string) =>
       ({ uploadId, status: "success", rawStatus: "success", fileId: 5 }) as const;
     const found = detectDrift({
