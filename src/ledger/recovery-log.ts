@@ -19,7 +19,6 @@ import { z } from "zod";
 import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
 import {
-  type LedgerOwner,
   type OutcomeTracker,
   type RecoveryRecord,
   recoveryRecordSchema,
@@ -49,7 +48,6 @@ export interface RecoveryPlace {
   readonly workspace: string;
   readonly stateLocation: string;
   readonly recoveryFolder?: string;
-  readonly service: { readonly origin: string };
 }
 
 /**
@@ -58,7 +56,7 @@ export interface RecoveryPlace {
  * There, and in a folder that is given, its name says of which ledger it is: several ledgers may have the same folder.
  *
  * It includes the logs that other ledgers of the workspace have in the same folder or in `.draftsync`: the ledger that failed may
- * have been restored in a new place.
+ * have been restored in a new place, for a service that has a new address.
  *
  * ```
  *  append ──► LOG ── claim: rename ──► LOG.replaying ── settle ──► removed
@@ -74,9 +72,9 @@ export class RecoveryLog {
   readonly #replaying: string;
   readonly #reserve: string;
   readonly #folders: ReadonlySet<string>;
-  readonly #owner: LedgerOwner;
+  readonly #workspace: string;
 
-  constructor({ root, workspace, stateLocation, recoveryFolder, service: { origin } }: RecoveryPlace) {
+  constructor({ root, workspace, stateLocation, recoveryFolder }: RecoveryPlace) {
     const isNext = recoveryFolder === undefined && !isPostgresLocation(stateLocation);
     const folder = recoveryFolder ?? join(root, ".draftsync");
     const path = isNext ? stateLocation : join(folder, `${workspace}-${digest(stateLocation)}`);
@@ -84,35 +82,26 @@ export class RecoveryLog {
     this.#replaying = `${this.path}${replayingSuffix}`;
     this.#reserve = `${this.path}.reserve`;
     this.#folders = new Set([dirname(this.path), join(root, ".draftsync")]);
-    this.#owner = { origin, workspace };
+    this.#workspace = workspace;
   }
 
   /** A file with records that were not replayed, and whether it belongs to a different ledger. */
   pending(): { readonly path: string; readonly isForeign: boolean } | undefined {
     const own = [this.path, this.#replaying].find((path) => textOf(path).trim() !== "");
-    const path = own ?? this.#logsOfOthers()[0]?.path;
+    const path = own ?? this.#logsOfOthers()[0];
     return path === undefined ? undefined : { path, isForeign: own === undefined };
   }
 
   /** All records. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */
   read(): RecoveryRecord[] {
-    const own = [this.#replaying, this.path].flatMap(readRecords);
-    return [...own, ...this.#logsOfOthers().flatMap(({ records }) => records)];
+    return [this.#replaying, this.path, ...this.#logsOfOthers()].flatMap(readRecords);
   }
 
-  /** The logs of other ledgers of this workspace. One that cannot be read may be of any workspace. */
-  #logsOfOthers(): { readonly path: string; readonly records: readonly RecoveryRecord[] }[] {
-    const { origin, workspace } = this.#owner;
+  /** The logs of other ledgers of this workspace. */
+  #logsOfOthers(): string[] {
     return [...this.#folders]
       .flatMap(pathsOfLogs)
-      .filter((path) => path !== this.path && path !== this.#replaying)
-      .flatMap((path) => {
-        const records = recordsIfReadable(path);
-        const isOfWorkspace = records.some(
-          ({ owner }) => owner.origin === origin && owner.workspace === workspace,
-        );
-        return isOfWorkspace ? [{ path, records }] : [];
-      });
+      .filter((path) => path !== this.path && path !== this.#replaying && isOf(this.#workspace, path));
   }
 
   /** Reserves disk space for {@link append}. Never throws: without the reserve, a full disk may refuse the record. */
@@ -140,7 +129,7 @@ export class RecoveryLog {
     // Left by a replay that was killed.
     for (const record of readRecords(this.#replaying)) this.append(record);
     rmSync(this.#replaying, { force: true });
-    for (const { path } of this.#logsOfOthers()) {
+    for (const path of this.#logsOfOthers()) {
       const taken = path.endsWith(replayingSuffix) ? path : `${path}${replayingSuffix}`;
       if (taken !== path) renameSync(path, taken);
       for (const record of readRecords(taken)) this.append(record);
@@ -287,11 +276,24 @@ function pathsOfLogs(folder: string): string[] {
   }
 }
 
-function recordsIfReadable(path: string): readonly RecoveryRecord[] {
+/** Whether a log has a record of the workspace, or none that says of which it is. A log of another user is not this one's. */
+function isOf(workspace: string, path: string): boolean {
   try {
-    return readRecords(path);
+    const lines = textOf(path).split("\n");
+    const owners = lines.flatMap((line) => ownerSchema.safeParse(jsonOf(line)).data?.owner.workspace ?? []);
+    return owners.includes(workspace) || (owners.length === 0 && lines.some((line) => line.trim() !== ""));
   } catch {
-    return [];
+    return false;
+  }
+}
+
+const ownerSchema = z.looseObject({ owner: z.looseObject({ workspace: z.string() }) });
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
   }
 }
 

@@ -96,7 +96,7 @@ async function assertOwned(
     `the outcome of ${operation.address} belongs to workspace ${owner.workspace} at ${owner.origin}, not to ${workspace} at ${origin}; nothing was changed`,
     {
       code: "recovery-of-another",
-      hint: "Use the config (and the --base-url, if any) of the command that failed.",
+      hint: "Use the config (and the --base-url, if any) of the command that failed. If that ledger is gone for good, move away the log that `draftsync plan` names.",
     },
   );
 }

@@ -30,7 +30,6 @@ function makeLog(stateLocation?: string, recoveryFolder?: string, root = freshFo
     root,
     workspace: "w",
     ...(recoveryFolder === undefined ? {} : { recoveryFolder }),
-    service: { origin: "https://api.example.com" },
     stateLocation: stateLocation ?? join(root, ".draftsync", "state.db"),
   });
 }
@@ -118,6 +117,22 @@ describe("recovery log", () => {
     expect(restored.claim()).toEqual([first, second]);
     restored.settle([]);
     expect([restored.pending(), lost.pending(), existsSync(other)]).toEqual([undefined, undefined, true]);
+  });
+
+  test.each([
+    {
+      name: "of a service that has a new address by now",
+      change: (text: string) => text.replace("api.", "old."),
+    },
+    { name: "with a torn line", change: (text: string) => `${text}{"format_version":1,` },
+    { name: "of which nothing can be read", change: (text: string) => text.slice(0, 40) },
+  ])("has the log of a different ledger $name", ({ change }) => {
+    const root = freshFolder();
+    const lost = makeLog(undefined, undefined, root);
+    lost.append(makeRecord());
+    writeFileSync(lost.path, change(readFileSync(lost.path, "utf8")));
+    const restored = makeLog("postgres://db.example.com/drafts", undefined, root);
+    expect(restored.pending()).toEqual({ path: lost.path, isForeign: true });
   });
 
   test("is not pending while it is empty after a failed write", () => {
