@@ -224,20 +224,26 @@ describe("lock lost during an apply", () => {
   });
 
   test.each([
-    { choice: "use-recovered", message: "recorded", plan: "No changes." },
-    { choice: "keep-ledger", message: "dropped, because the ledger was kept", plan: "1 to publish" },
+    { choice: "use-recovered", message: "recorded", plan: "No changes.", named: [] },
+    { choice: "use-recovered", message: "recorded", plan: "No changes.", named: ["elsewhere.ndjson"] },
+    {
+      choice: "keep-ledger",
+      message: "dropped, because the ledger was kept",
+      plan: "1 to publish",
+      named: [],
+    },
   ])(
-    "and a different resolution by an operator conflict until --on-conflict $choice decides",
-    async ({ choice, message, plan }) => {
+    "and a different resolution by an operator conflict until --on-conflict $choice decides (FILE: $named)",
+    async ({ choice, message, plan, named }) => {
       await folder.write({ "manifests/a.yaml": publishOne });
       await applyWhile(releaseLock);
       const [file = "none"] = await recoveryLogs();
       // Same state as another machine with the same ledger, which has no such file.
       await rename(inFolder(file), inFolder("elsewhere.ndjson"));
       expect((await run("resolve", "drafts/1/product", "--not-done")).code).toBe(0);
-      await rename(inFolder("elsewhere.ndjson"), inFolder(file));
+      if (named.length === 0) await rename(inFolder("elsewhere.ndjson"), inFolder(file));
       const before = (await run("state", "list", "--json")).stdout;
-      const conflict = await run("state", "recover");
+      const conflict = await run("state", "recover", ...named);
       expect(conflict.code).toBe(4);
       expect(conflict.stdout).toContain("contradicts the ledger: it was settled as not_sent");
       expect(conflict.stderr).toContain("--on-conflict");

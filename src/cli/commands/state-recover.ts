@@ -61,7 +61,7 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
     };
     const replay = async () => {
       if (!flags.ignoreLineage) assertLineage(found, await (await workspace.ledger()).lineage());
-      return file === undefined ? replayLog(log, workspace, flags) : replayAll(found, workspace, flags);
+      return file === undefined ? replayLog(log, workspace, flags) : replayFile(found, log, workspace, flags);
     };
     const replayed = found.length === 0 ? [] : await withLock(workspace, lock, replay);
     show(cli, replayed, flags);
@@ -129,6 +129,18 @@ async function replayLog(
     );
     log.settle(records.filter((record) => !settled.has(record)));
   }
+  return replayed;
+}
+
+/** What contradicts the ledger is added to the log: nothing is sent until a person has decided. */
+async function replayFile(
+  records: readonly RecoveryRecord[],
+  log: RecoveryLog,
+  workspace: Workspace,
+  flags: RecoverFlags,
+): Promise<readonly Replayed[]> {
+  const replayed = await replayAll(records, workspace, flags);
+  for (const { record, result } of replayed) if (result.type === "conflict") log.append(record);
   return replayed;
 }
 
