@@ -254,10 +254,16 @@ const lostLine = /(?<!\\)(?:\\\\)*\\\r?\n[ \t]*\r?\n/;
 /** A block scalar with an indentation of its own (`|2`) that holds blanks only. */
 const blockOfBlanks = /^[|>][-+]?[1-9][^\n]*\n[\r\n]* /;
 
+/** A block scalar with an indentation of its own whose first line is indented further. */
+const indentedBlock = /^[|>][-+]?[1-9][^\n]*\n(?:\r?\n)*[ \t]/;
+
+/** A line of blanks. */
+const lineOfBlanks = /[\r\n]*[ \t]+(?:\r?\n|$)/y;
+
 /**
  * An error for a scalar whose text is probably not the one that was meant: in brackets, a quote that is closed in a later
- * entry takes the entries in between into its text; and the library drops the text of {@link blockOfBlanks}, which
- * YAML 1.2.2 §8.1.1.1 keeps.
+ * entry takes the entries in between into its text; and the library drops the text of {@link blockOfBlanks}, and the blanks at
+ * the end of an {@link indentedBlock}, which YAML 1.2.2 §8.1.1.1 keeps.
  */
 function misreadScalar(
   text: string,
@@ -284,6 +290,17 @@ function misreadScalar(
       hint: "Write \\n where the text has a line break, or write the text as a block (|).",
       span,
     };
+  }
+  if (typeof value === "string" && /^\n*[ \t]/.test(value) && indentedBlock.test(written)) {
+    lineOfBlanks.lastIndex = span[1];
+    if (lineOfBlanks.test(text)) {
+      return {
+        code: "yaml-syntax",
+        message: "The blanks at the end of this text cannot be read",
+        hint: 'Remove them, or write the text in quotes, with \\n for its line breaks ("  text\\n ").',
+        span,
+      };
+    }
   }
   const isBlank = typeof value === "string" && /^\n*$/.test(value);
   if (isQuoted || !isBlank || !blockOfBlanks.test(written)) return undefined;

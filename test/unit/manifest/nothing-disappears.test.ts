@@ -101,13 +101,16 @@ describe("a quote that is never closed", () => {
   });
 });
 
-describe("a block scalar of spaces", () => {
+describe("a block scalar with spaces that the library would drop", () => {
   test.each([
     "|2\n        \n",
     "|2\n            \n",
     "|2-\n        ",
     ">2\n\n        \n",
     "|2+\n       \n\n",
+    "|-2\n        key\n       \n",
+    ">2\n        key\n\n       \n",
+    "|2-\n        key\n      a\n       ",
   ])("is rejected when its text would be lost: %j", (written) => {
     expect(briefs(read(withDescription(written)))[0]).toMatch("4:18 yaml-syntax");
   });
@@ -117,6 +120,8 @@ describe("a block scalar of spaces", () => {
     ["|2\n\n", ""],
     ["|+\n\n", "\n\n"],
     ["|2\n        a\n", "  a\n"],
+    ["|2\n        a\n\n", "  a\n"],
+    ["|2+\n        a\n       \n", "  a\n \n\n"],
   ])("is read without loss: %j as %j", async (written, expected) => {
     expect(await descriptionOf(written)).toBe(expected);
   });
