@@ -87,21 +87,29 @@ export class RecoveryLog {
 
   /** A file with records that were not replayed, and whether it belongs to a different ledger. */
   pending(): { readonly path: string; readonly isForeign: boolean } | undefined {
-    const own = [this.path, this.#replaying].find((path) => textOf(path).trim() !== "");
-    const path = own ?? this.#logsOfOthers()[0];
-    return path === undefined ? undefined : { path, isForeign: own === undefined };
+    const [path] = this.#logs();
+    return path === undefined ? undefined : { path, isForeign: !this.#own().includes(path) };
   }
 
   /** All records. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */
   read(): RecoveryRecord[] {
-    return [this.#replaying, this.path, ...this.#logsOfOthers()].flatMap(readRecords);
+    return this.#logs().flatMap(readRecords);
   }
 
-  /** The logs of other ledgers of this workspace. */
+  /** Its own, or else those of other ledgers of this workspace: of two ledgers in use, each is recovered on its own. */
+  #logs(): string[] {
+    const own = this.#own().filter((path) => textOf(path).trim() !== "");
+    return own.length > 0 ? own : this.#logsOfOthers();
+  }
+
+  #own(): string[] {
+    return [this.#replaying, this.path];
+  }
+
   #logsOfOthers(): string[] {
     return [...this.#folders]
       .flatMap(pathsOfLogs)
-      .filter((path) => path !== this.path && path !== this.#replaying && isOf(this.#workspace, path));
+      .filter((path) => !this.#own().includes(path) && isOf(this.#workspace, path));
   }
 
   /** Reserves disk space for {@link append}. Never throws: without the reserve, a full disk may refuse the record. */
@@ -126,10 +134,11 @@ export class RecoveryLog {
 
   /** Takes all records for a replay; {@link settle} ends it. */
   claim(): RecoveryRecord[] {
+    const others = this.#logs().filter((path) => !this.#own().includes(path));
     // Left by a replay that was killed.
     for (const record of readRecords(this.#replaying)) this.append(record);
     rmSync(this.#replaying, { force: true });
-    for (const path of this.#logsOfOthers()) {
+    for (const path of others) {
       const taken = path.endsWith(replayingSuffix) ? path : `${path}${replayingSuffix}`;
       if (taken !== path) renameSync(path, taken);
       for (const record of readRecords(taken)) this.append(record);

@@ -135,6 +135,22 @@ describe("recovery log", () => {
     expect(restored.pending()).toEqual({ path: lost.path, isForeign: true });
   });
 
+  test("of two ledgers that have one each, each replays its own", () => {
+    const root = freshFolder();
+    const [one, two] = [
+      makeLog(undefined, undefined, root),
+      makeLog("postgres://db/drafts", undefined, root),
+    ];
+    const [first, second] = [makeRecord(), makeRecord()];
+    one.append(first);
+    two.append(second);
+    expect([one.read(), two.read()]).toEqual([[first], [second]]);
+    expect(one.claim()).toEqual([first]);
+    one.settle([]);
+    expect(one.pending()).toEqual({ path: two.path, isForeign: true });
+    expect(two.claim()).toEqual([second]);
+  });
+
   test("is not pending while it is empty after a failed write", () => {
     const log = makeLog();
     mkdirSync(join(log.path, ".."));
