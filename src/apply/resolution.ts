@@ -12,19 +12,12 @@ import {
   type RecordedAttachment,
   type RecordedOperation,
 } from "../model/recorded.ts";
+import { type Attributes, clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
 import {
-  type Attributes,
-  changedAttributes,
-  clearedAttributes,
-  type FileTarget,
-  fileResource,
-  pickNamed,
-} from "../model/resource.ts";
-import {
-  attributesSentBy,
+  attributesOnceAttached,
   effectsOfAttachment,
   effectsOfUpdates,
-  isAttachRefusal,
+  isOfAnother,
   unrecordedFile,
 } from "../model/unsettled.ts";
 
@@ -131,7 +124,7 @@ interface FileContext {
   readonly provenance: Provenance;
 }
 
-/** A file has the values that it was attached with. One that was recorded before keeps its entry and the values confirmed last. */
+/** One that was recorded before keeps its entry and the values confirmed last. */
 function attachedEffects(
   shown: RecordedOperation,
   operations: readonly RecordedOperation[],
@@ -139,40 +132,14 @@ function attachedEffects(
 ): readonly LedgerEffect[] {
   const { attachments, provenance } = context;
   const record = recordOfFile(shown, attachments);
-  // The attachment of a file that is recorded came before what was confirmed of it.
-  const sending = operations.filter(
-    (each) => isUpdate(each) || (record !== undefined && each.kind === "attach"),
-  );
-  const sent = attributesSentBy(sending);
+  const attributes = attributesOnceAttached(operations, { record, keptValues, attachments });
   if (record !== undefined) {
-    if (Object.keys(sent).length === 0) return [];
-    const attributes = { ...record.attributes, ...confirmedFor(sent, record.attributes) };
+    if (attributes === record.attributes) return [];
     return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
   }
   const attach = operations.find(({ kind }) => kind === "attach");
-  if (attach === undefined)
-    return [{ type: "attached", attachment: unrecorded(shown, context, clearedAttributes(sent)) }];
-  const { address, intent, status } = attach;
-  // A file that was attached by another call has the values of that.
-  const isByAnother = isAttachRefusal(intent.refusedWith ?? status);
-  const own = isByAnother ? {} : (intent.attributes ?? {});
-  const target = fileOf(attach);
-  const changed = sending.flatMap((each) =>
-    changedAttributes(target.kind, own, each.intent.attributes ?? {}),
-  );
-  const before = keptValues.get(address) ?? formerOf(attach, attachments)?.attributes ?? {};
-  const attributes = { ...own, ...confirmedFor(pickNamed(sent, changed), before) };
-  return effectsOfAttachment(attach, { ...target, attributes, provenance }, !isByAnother);
-}
-
-/** So is the PATCH that adopts a file whose attachment was refused. */
-function isUpdate({ kind, intent }: RecordedOperation): boolean {
-  return kind === "update" || intent.refusedWith !== undefined;
-}
-
-/** In place of what lost updates have sent, what was confirmed before: nothing where there was none. */
-function confirmedFor(sent: Attributes, before: Attributes): Attributes {
-  return { ...clearedAttributes(sent), ...pickNamed(before, Object.keys(sent)) };
+  if (attach === undefined) return [{ type: "attached", attachment: unrecorded(shown, context, attributes) }];
+  return effectsOfAttachment(attach, { ...fileOf(attach), attributes, provenance }, !isOfAnother(attach));
 }
 
 function recordOfFile(
@@ -181,14 +148,6 @@ function recordOfFile(
 ): RecordedAttachment | undefined {
   const file = fileResourceOf(operation);
   return attachments.find((each) => fileResource(each) === file);
-}
-
-/** The other file that the entry of an attachment had before. */
-function formerOf(
-  { address, intent: { fileId } }: RecordedOperation,
-  attachments: Recorded["attachments"],
-): RecordedAttachment | undefined {
-  return attachments.find((each) => each.address === address && each.fileId !== fileId);
 }
 
 function unrecorded(

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AttachmentAddress } from "./address.ts";
 import { formatAddress } from "./address.ts";
-import { type AttributeName, type Attributes, type FileKind, omitAttributes } from "./resource.ts";
+import type { AttributeName, Attributes, FileKind } from "./resource.ts";
 import type { Position, SourceLocation } from "./source-location.ts";
 
 /** What the manifests ask for. The order is that of the files; nothing downstream may depend on it. */
@@ -57,11 +57,6 @@ export function attachmentsByAddress({
     for (const attachment of attachments) byAddress.set(formatAddress(attachment.address), attachment);
   }
   return byAddress;
-}
-
-/** The attributes that the entry of a file does not manage; without an entry, all. */
-export function unmanagedOf(attributes: Attributes, entry: DesiredAttachment | undefined): Attributes {
-  return omitAttributes(attributes, new Set(Object.keys(entry?.attributes ?? {})));
 }
 
 /** The content of a local source: SHA-256 in lower-case hex, size in bytes. */

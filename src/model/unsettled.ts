@@ -1,13 +1,21 @@
 import { parseAddress } from "./address.ts";
 import type { LedgerEffect } from "./effect.ts";
 import { append } from "./lists.ts";
-import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "./recorded.ts";
+import {
+  type Provenance,
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+  targetOf,
+} from "./recorded.ts";
 import {
   type Attributes,
+  changedAttributes,
   clearedAttributes,
   type FileTarget,
   fileResource,
   omitAttributes,
+  pickNamed,
 } from "./resource.ts";
 
 /** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
@@ -66,7 +74,7 @@ export function possibleValues(
 
 /** How a file is known once these attributes were read: what a person said stays that until all of it was read. */
 export function provenanceOnceRead(
-  { attributes, provenance }: RecordedAttachment,
+  { attributes, provenance }: Pick<RecordedAttachment, "attributes" | "provenance">,
   returned: Attributes,
   read: Provenance,
 ): Provenance {
@@ -122,6 +130,55 @@ export function effectsOfAttachment(
     { type: "attached", attachment, ...(replaces === undefined ? {} : { replaces }) },
     ...(hasSentValues ? [{ type: "values_forgotten", address } as const] : []),
   ];
+}
+
+/**
+ * What a file has once it is known that it is attached, whichever of the calls in doubt about it took effect: the values that it was
+ * attached with. What they have sent differently, or beside its record, is what was confirmed before, or none.
+ */
+export function attributesOnceAttached(
+  operations: readonly RecordedOperation[],
+  {
+    record,
+    keptValues,
+    attachments,
+  }: { readonly record: RecordedAttachment | undefined } & Pick<Recorded, "attachments" | "keptValues">,
+): Attributes {
+  // The attachment of a file that is recorded came before what was confirmed of it.
+  const sending = operations.filter(
+    (each) => isUpdate(each) || (record !== undefined && each.kind === "attach"),
+  );
+  const sent = attributesSentBy(sending);
+  if (record !== undefined) {
+    const { attributes } = record;
+    return Object.keys(sent).length === 0 ? attributes : { ...attributes, ...confirmedFor(sent, attributes) };
+  }
+  const attach = operations.find(({ kind }) => kind === "attach");
+  if (attach === undefined) return clearedAttributes(sent);
+  const { address, intent } = attach;
+  const own = isOfAnother(attach) ? {} : (intent.attributes ?? {});
+  const { kind } = targetOf(attach) ?? {};
+  const changed = sending.flatMap((each) =>
+    kind === undefined ? [] : changedAttributes(kind, own, each.intent.attributes ?? {}),
+  );
+  const former = attachments.find((each) => each.address === address && each.fileId !== intent.fileId);
+  const before = keptValues.get(address) ?? former?.attributes ?? {};
+  return { ...own, ...confirmedFor(pickNamed(sent, changed), before) };
+}
+
+/** Whether a file, if it is attached, was attached by another call than this one, and has the values of that. */
+export function isOfAnother({ intent: { refusedWith }, status }: RecordedOperation): boolean {
+  return isAttachRefusal(refusedWith ?? status);
+}
+
+/** So is the PATCH that adopts a file whose attachment was refused. */
+function isUpdate({ kind, intent }: RecordedOperation): boolean {
+  return kind === "update" || intent.refusedWith !== undefined;
+}
+
+/** In place of what lost updates have sent, what was confirmed before: nothing where there was none. */
+function confirmedFor(sent: Attributes, before: Attributes): Attributes {
+  return { ...clearedAttributes(sent), ...pickNamed(before, Object.keys(sent)) };
 }
 
 /**

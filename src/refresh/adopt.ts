@@ -1,11 +1,11 @@
 import { publicationAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
-import { attachmentsByAddress, unmanagedOf } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { fileResource, mergeAttributes } from "../model/resource.ts";
-import { effectsOfUpdates, isAttachRefusal, provenanceOnceRead } from "../model/unsettled.ts";
+import { attributesOnceAttached, effectsOfUpdates, provenanceOnceRead } from "../model/unsettled.ts";
 import { hasValuesOf } from "./doubt-outcome.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
@@ -42,7 +42,8 @@ export function adoptionEffects({
     const hasOther = held.has(address) && attachment !== undefined && fileIdOf(attachment) === target.fileId;
     return former !== address && (attachments.has(former) || hasOther);
   };
-  const known = { files, attachments: recorded.attachments, digests, isTaken };
+  const { keptValues } = recorded;
+  const known = { files, attachments: recorded.attachments, keptValues, digests, isTaken };
   const effectsOf = (observation: Observation): readonly LedgerEffect[] => {
     if (observation.read.type !== "present") return [];
     switch (observation.type) {
@@ -87,7 +88,7 @@ function maybePublished(
 
 type ObservedFile = Extract<Observation, { type: "attachment" }>;
 
-interface Known extends Pick<Recorded, "attachments"> {
+interface Known extends Pick<Recorded, "attachments" | "keptValues"> {
   readonly files: FileIndex;
   /** Of what was uploaded, by file id. */
   readonly digests: ReadonlyMap<number | undefined, string | undefined>;
@@ -98,27 +99,32 @@ interface Known extends Pick<Recorded, "attachments"> {
 function adoptFile(
   observation: ObservedFile,
   attachment: DesiredAttachment | undefined,
-  { files: { records, doubts }, attachments, digests, isTaken }: Known,
+  { files: { records, doubts }, attachments, keptValues, digests, isTaken }: Known,
 ): readonly LedgerEffect[] {
   const { address, target, at } = observation;
   const returned = observation.read.type === "present" ? observation.read.value : {};
   const resource = fileResource(target);
   const known = records.get(resource);
-  const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
+  const inDoubt = doubts.get(resource) ?? [];
+  const attaching = inDoubt.filter(({ kind }) => kind === "attach");
   const uploaded = known?.sha256 ?? attaching[0]?.intent.sha256 ?? digests.get(target.fileId);
   // The local file may have changed since. Of a file that draftsync did not upload, only the entry says what it contains.
   const sha256 = uploaded ?? attachment?.content?.sha256;
   const [replaces] = attaching.flatMap(({ intent }) => intent.replaces ?? []);
-  // What no manifest manages went with the attachment; what one does is sent again, unless the answer has it.
-  const [sent = {}] = attaching
-    .filter(({ intent, status }) => !isAttachRefusal(intent.refusedWith ?? status))
-    .map(({ intent }) => unmanagedOf(intent.attributes ?? {}, attachment));
   const holder = attaching[0]?.address ?? known?.address ?? address;
   const former = holder === resource ? known?.formerAddress : holder;
-  const attributes = mergeAttributes(target.kind, { ...sent, ...known?.attributes }, returned);
   const read = { by: "import", at } as const;
-  const provenance = known === undefined ? read : provenanceOnceRead(known, returned, read);
-  const seen = (doubts.get(resource) ?? []).filter((each) => hasValuesOf(each, observation.read));
+  // That it is attached says as much of its values as a person's word.
+  const before =
+    attaching.length === 0
+      ? known
+      : {
+          attributes: attributesOnceAttached(inDoubt, { record: known, keptValues, attachments }),
+          provenance: { by: "operator", at } as const,
+        };
+  const attributes = mergeAttributes(target.kind, before?.attributes ?? {}, returned);
+  const provenance = before === undefined ? read : provenanceOnceRead(before, returned, read);
+  const seen = inDoubt.filter((each) => hasValuesOf(each, observation.read));
   const taking = seen.findLast(({ kind }) => kind === "update");
   if (known !== undefined && taking !== undefined && attaching.length === 0) {
     const effects = effectsOfUpdates(known, { attributes, provenance }, taking, attachments);

@@ -15,14 +15,19 @@ const desired = desiredWith({
 });
 const silent = { type: "attachment", address, target, at: 5, read: { type: "present", value: {} } } as const;
 
+const update = doubtOf("update", [1, 7], {
+  intent: { ...attach.intent, attributes: { renderer: "arnold" } },
+});
+
 test.each([
-  ["went with a lost attachment", attach, { file_format: "fbx" }],
-  ["was sent with one that was refused", { ...attach, status: 409 }, {}],
-])("of a silent answer, a value in no manifest that %s is recorded accordingly", (_name, doubt, known) => {
-  const recorded = recordedWith({ inDoubt: [doubt] });
+  ["a lost attachment has sent", [attach], attributes, "operator"],
+  ["a lost update has changed since", [attach, update], { ...attributes, renderer: "" }, "operator"],
+  ["was sent with an attachment that was refused", [{ ...attach, status: 409 }], {}, "import"],
+])("of a silent answer, what %s is not confirmed", (_name, inDoubt, values, by) => {
+  const recorded = recordedWith({ inDoubt });
   const effects = adoptionEffects({ observations: [silent], desired, recorded, fileIdOf: () => undefined });
-  expect(effects[0]).toMatchObject({ type: "attached" });
-  expect(effects[0]).toHaveProperty("attachment.attributes", known);
+  expect(effects[0]).toMatchObject({ type: "attached", attachment: { provenance: { by } } });
+  expect(effects[0]).toHaveProperty("attachment.attributes", values);
 });
 
 test("what a person said of a file stays so after a silent answer", () => {
