@@ -35,11 +35,17 @@ import { assumeAttached, filesInDoubt, inDoubtChange, sentState } from "./doubts
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
   const doubts = filesInDoubt(recorded);
   if (doubts.size === 0) return compareAttachments(desired, recorded);
-  const all = compareAttachments(desired, assumeAttached(recorded, doubts));
+  const isUnmanaged = makeUnmanagedTest(desired);
+  // Nothing is sent about a file that is not managed, so a person settles what is in doubt of it.
+  const isManaged = (operation: RecordedOperation) => {
+    const target = targetOf(operation);
+    return target === undefined || !isUnmanaged(target);
+  };
+  const checked = new Map([...doubts].filter(([, operation]) => isManaged(operation)));
+  const all = compareAttachments(desired, assumeAttached(recorded, checked));
   const asSent = new Set(all.unchanged);
   const changeAt = new Map(all.changes.map((change) => [change.address, change]));
   const entries = attachmentsByAddress(desired);
-  const isUnmanaged = makeUnmanagedTest(desired);
   const updates = repeatableDoubts(recorded);
   const records = new Map(recorded.attachments.map((record) => [fileResource(record), record]));
   const former = recorded.attachments.filter((record) => doubts.has(record.address));
@@ -47,9 +53,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const settled = new Set<Change>();
   const settling = [...doubts].map(([address, operation]): InDoubtChange => {
     const shown = { ...operation, address };
-    const target = targetOf(operation);
-    // Nothing is sent about a file that is not managed, so a person settles what is in doubt of it.
-    if (target !== undefined && isUnmanaged(target)) return inDoubtChange(shown);
+    if (!isManaged(operation)) return inDoubtChange(shown);
     const entry = entries.get(address);
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);

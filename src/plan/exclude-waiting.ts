@@ -98,8 +98,9 @@ export function excludeIncomplete(
     .filter(makeUnmanagedTest(desired))
     .sort((a, b) => compareText(a.address, b.address));
   const entries = attachmentsByAddress(desired);
+  const held = new Set(attachments.map(({ address }) => address));
   const waiting = [...keptValues]
-    .filter(([address]) => !entries.has(address))
+    .filter(([address]) => !entries.has(address) && !held.has(address))
     .sort(([a], [b]) => compareText(a, b));
   const reasons = [
     ...leftOver.map(({ address, formerAddress }) => ({

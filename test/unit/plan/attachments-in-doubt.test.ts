@@ -295,3 +295,11 @@ test("an attach in doubt of a file that is recorded clears no value that was con
     { action: "in_doubt", attributes: ["renderer"], after: { renderer: "seen" } },
   ]);
 });
+
+test("the file that one in doubt replaces is not detached once the list is left out", () => {
+  const old = recordedFile(1, 9, { address: attach.address });
+  const replacing = doubt({ ...attach, intent: { ...attach.intent, replaces: 9 } });
+  const leftOut = desiredWith({ drafts: [draftWith(1, { attachments: [], managed: [] })] });
+  const plan = planOf(leftOut, recordedWith({ attachments: [old], inDoubt: [replacing] }));
+  expect(plan.summary).toEqual({ in_doubt: 1 });
+});

@@ -318,6 +318,15 @@ describe("an entry whose values are kept", () => {
     expect(plan).toMatchObject({ changes: [], unmanaged: [{ files: 1 }] });
   });
 
+  test("does not wait for a file that it has, when its takeover was refused and its list is left out by then", () => {
+    const publish = { revision: 1, position: 1 };
+    const left = desiredWith({ drafts: [draftWith(1, { managed: [], publish })] });
+    const own = recordedFile(1, 10, { address: source });
+    expect(planOf(left, recordedWith({ keptValues })).summary).toEqual({});
+    const plan = planOf(left, recordedWith({ keptValues, attachments: [own] }));
+    expect(plan).toMatchObject({ summary: { publish: 1 }, diagnostics: [] });
+  });
+
   test("gets what the manifest says by now", () => {
     const entry = wantedSource(1, "a.glb", "new", { renderer: "cycles" });
     const { changes } = planOf(desired(entry), recordedWith({ keptValues }));
