@@ -34,6 +34,7 @@ export const recoveryRecordVersion = 1;
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
 const reserveBytes = 64 * 1024;
 
+const logSuffix = ".recovery.ndjson";
 const replayingSuffix = ".replaying";
 
 /** A recovery log that cannot be used. Codes: `recovery-unreadable`, `recovery-invalid`. */
@@ -55,7 +56,7 @@ export interface RecoveryPlace {
  * SQLite ledger (`state.db.recovery.ndjson`), and in `.draftsync` of the workspace for one in PostgreSQL.
  * There, and in a folder that is given, its name says of which ledger it is: several ledgers may have the same folder.
  *
- * It includes the logs that other ledgers of the workspace have in the same folder or in `.draftsync`: the ledger that failed may
+ * The logs that other ledgers of the workspace have in the same folder or in `.draftsync` are found, too: the ledger that failed may
  * have been restored in a new place, for a service that has a new address.
  *
  * ```
@@ -69,7 +70,6 @@ export interface RecoveryPlace {
 export class RecoveryLog {
   /** Absolute. */
   readonly path: string;
-  readonly #replaying: string;
   readonly #reserve: string;
   readonly #folders: ReadonlySet<string>;
   readonly #workspace: string;
@@ -78,38 +78,29 @@ export class RecoveryLog {
     const isNext = recoveryFolder === undefined && !isPostgresLocation(stateLocation);
     const folder = recoveryFolder ?? join(root, ".draftsync");
     const path = isNext ? stateLocation : join(folder, `${workspace}-${digest(stateLocation)}`);
-    this.path = `${path}.recovery.ndjson`;
-    this.#replaying = `${this.path}${replayingSuffix}`;
+    this.path = `${path}${logSuffix}`;
     this.#reserve = `${this.path}.reserve`;
     this.#folders = new Set([dirname(this.path), join(root, ".draftsync")]);
     this.#workspace = workspace;
   }
 
-  /** A file with records that were not replayed, and whether it belongs to a different ledger. */
+  /** A log with records that were not replayed, and whether it belongs to a different ledger. */
   pending(): { readonly path: string; readonly isForeign: boolean } | undefined {
-    const [path] = this.#logs();
-    return path === undefined ? undefined : { path, isForeign: !this.#own().includes(path) };
+    const [log] = this.#logs();
+    const path = partsOf(log ?? this.path).find(hasText);
+    return log === undefined || path === undefined ? undefined : { path, isForeign: log !== this.path };
   }
 
-  /** All records. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */
-  read(): RecoveryRecord[] {
-    return this.#logs().flatMap(readRecords);
+  /** Its own log and those of other ledgers, without empty ones. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */
+  read(): SavedOutcomes[] {
+    return this.#logs().map((path) => ({ path, records: partsOf(path).flatMap(readRecords) }));
   }
 
-  /** Its own, or else those of other ledgers of this workspace: of two ledgers in use, each is recovered on its own. */
   #logs(): string[] {
-    const own = this.#own().filter((path) => textOf(path).trim() !== "");
-    return own.length > 0 ? own : this.#logsOfOthers();
-  }
-
-  #own(): string[] {
-    return [this.#replaying, this.path];
-  }
-
-  #logsOfOthers(): string[] {
-    return [...this.#folders]
-      .flatMap(pathsOfLogs)
-      .filter((path) => !this.#own().includes(path) && isOf(this.#workspace, path));
+    const others = [...new Set([...this.#folders].flatMap(pathsOfLogs))].filter(
+      (path) => path !== this.path && isOf(this.#workspace, path),
+    );
+    return partsOf(this.path).some(hasText) ? [this.path, ...others] : others;
   }
 
   /** Reserves disk space for {@link append}. Never throws: without the reserve, a full disk may refuse the record. */
@@ -127,51 +118,64 @@ export class RecoveryLog {
   /** Returns once the record is on disk; throws when it cannot be written. */
   append(record: RecoveryRecord): void {
     rmSync(this.#reserve, { force: true });
-    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-    // A claim may rename the log while it is open here. Replaying a record twice is harmless.
-    while (!this.#appendOnce(formatRecoveryRecord(record))) {}
+    appendTo(this.path, record);
   }
 
-  /** Takes all records for a replay; {@link settle} ends it. */
-  claim(): RecoveryRecord[] {
-    const others = this.#logs().filter((path) => !this.#own().includes(path));
-    // Left by a replay that was killed.
-    for (const record of readRecords(this.#replaying)) this.append(record);
-    rmSync(this.#replaying, { force: true });
-    for (const path of others) {
-      const taken = path.endsWith(replayingSuffix) ? path : `${path}${replayingSuffix}`;
-      if (taken !== path) renameSync(path, taken);
-      for (const record of readRecords(taken)) this.append(record);
-      rmSync(taken);
+  /** Takes the records of these logs for a replay; {@link settle} ends it. */
+  claim(paths: readonly string[]): RecoveryRecord[] {
+    for (const path of paths) {
+      const replaying = `${path}${replayingSuffix}`;
+      // Left by a replay that was killed.
+      for (const record of readRecords(replaying)) appendTo(path, record);
+      rmSync(replaying, { force: true });
+      if (existsSync(path)) renameSync(path, replaying);
     }
-    if (existsSync(this.path)) renameSync(this.path, this.#replaying);
-    return readRecords(this.#replaying);
+    return paths.flatMap((path) => readRecords(`${path}${replayingSuffix}`));
   }
 
-  /** Ends a replay: returns `remaining` to the log and removes the other records. */
-  settle(remaining: readonly RecoveryRecord[]): void {
+  /** Ends a replay of these logs: returns `remaining` to its own log and removes the other records. */
+  settle(paths: readonly string[], remaining: readonly RecoveryRecord[]): void {
     for (const record of remaining) this.append(record);
-    rmSync(this.#replaying, { force: true });
-    if (existsSync(dirname(this.path))) sync(dirname(this.path));
-  }
-
-  #appendOnce(line: string): boolean {
-    const file = openSync(this.path, "a", 0o600);
-    try {
-      const before = fstatSync(file).size;
-      try {
-        writeFileSync(file, line);
-        fsyncSync(file);
-      } catch (error) {
-        // A part of a line would make the log invalid. If the file is larger, another process has added a line.
-        if (fstatSync(file).size < before + Buffer.byteLength(line)) ftruncateSync(file, before);
-        throw error;
-      }
-      for (const folder of [dirname(this.path), dirname(dirname(this.path))]) sync(folder);
-      return statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
-    } finally {
-      closeSync(file);
+    for (const path of paths) {
+      rmSync(`${path}${replayingSuffix}`, { force: true });
+      if (existsSync(dirname(path))) sync(dirname(path));
     }
+  }
+}
+
+/** The records of a log that were not replayed; its path is absolute. */
+export interface SavedOutcomes {
+  readonly path: string;
+  readonly records: readonly RecoveryRecord[];
+}
+
+/** A log, and what a replay of it has taken. */
+function partsOf(path: string): readonly string[] {
+  return [`${path}${replayingSuffix}`, path];
+}
+
+/** Returns once the record is on disk. A claim may rename the log while it is open here; replaying a record twice is harmless. */
+function appendTo(path: string, record: RecoveryRecord): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  while (!appendOnce(path, formatRecoveryRecord(record))) {}
+}
+
+function appendOnce(path: string, line: string): boolean {
+  const file = openSync(path, "a", 0o600);
+  try {
+    const before = fstatSync(file).size;
+    try {
+      writeFileSync(file, line);
+      fsyncSync(file);
+    } catch (error) {
+      // A part of a line would make the log invalid. If the file is larger, another process has added a line.
+      if (fstatSync(file).size < before + Buffer.byteLength(line)) ftruncateSync(file, before);
+      throw error;
+    }
+    for (const folder of [dirname(path), dirname(dirname(path))]) sync(folder);
+    return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -272,14 +276,10 @@ function readRecords(path: string): RecoveryRecord[] {
 
 function pathsOfLogs(folder: string): string[] {
   try {
-    return (
-      readdirSync(folder)
-        .filter((name) => /\.recovery\.ndjson(\.replaying)?$/.test(name))
-        .sort()
-        // What is being replayed comes before what would replace it.
-        .reverse()
-        .map((name) => join(folder, name))
-    );
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(logSuffix) || name.endsWith(`${logSuffix}${replayingSuffix}`))
+      .map((name) => join(folder, name.replace(replayingSuffix, "")))
+      .sort();
   } catch {
     return [];
   }
@@ -288,7 +288,7 @@ function pathsOfLogs(folder: string): string[] {
 /** Whether a log has a record of the workspace, or none that says of which it is. A log of another user is not this one's. */
 function isOf(workspace: string, path: string): boolean {
   try {
-    const lines = textOf(path).split("\n");
+    const lines = partsOf(path).flatMap((part) => textOf(part).split("\n"));
     const owners = lines.flatMap((line) => ownerSchema.safeParse(jsonOf(line)).data?.owner.workspace ?? []);
     return owners.includes(workspace) || (owners.length === 0 && lines.some((line) => line.trim() !== ""));
   } catch {
@@ -304,6 +304,10 @@ function jsonOf(line: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function hasText(path: string): boolean {
+  return textOf(path).trim() !== "";
 }
 
 function textOf(path: string): string {

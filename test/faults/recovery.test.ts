@@ -189,6 +189,24 @@ describe("lock lost during an apply", () => {
     });
   });
 
+  test("leaves the log of a ledger of another service of the workspace to that one, and names it", async () => {
+    await applyWhile(releaseLock);
+    const [file = "none"] = await recoveryLogs();
+    const other = ".draftsync/staging.db.recovery.ndjson";
+    const record = JSON.parse(await folder.read(file));
+    const owner = { ...record.owner, origin: "https://staging.example.com" };
+    await folder.write({ [other]: `${JSON.stringify({ ...record, owner, lineage: "staging" })}\n` });
+    expect(await run("state", "recover")).toMatchObject({ code: 0, stdout: leftInDoubt });
+    expect(await recoveryLogs()).toEqual([other]);
+    expect(await run("plan")).toMatchObject({ code: 4, stderr: expect.stringContaining(inFolder(other)) });
+    const { code, stderr } = await run("state", "recover");
+    expect(code).toBe(1);
+    expect(stderr).toContain(`the outcomes in ${inFolder(other)} belong to workspace w at https://staging`);
+    expect(stderr).toContain("[recovery-of-another]");
+    await folder.remove(other);
+    await expectNothingLeft();
+  });
+
   test("saves the outcome before a kill while other calls are in flight", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 2 }]\n" });
     const first = holdAnswers();

@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { parseRecoveryRecords, RecoveryLog } from "../../ledger/recovery-log.ts";
-import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../../model/recovery.ts";
+import { parseRecoveryRecords, RecoveryLog, type SavedOutcomes } from "../../ledger/recovery-log.ts";
+import { noLineage } from "../../model/recorded.ts";
+import type { ConflictChoice, LedgerOwner, RecoveryRecord, ReplayResult } from "../../model/recovery.ts";
 import { conflictChoices } from "../../model/recovery.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import { type Cli, examples, type WriterFlags, withFormat, withWriterFlags } from "../cli.ts";
@@ -51,8 +52,10 @@ interface Replayed {
 async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlags): Promise<void> {
   await inWorkspace(cli, flags, async (workspace) => {
     const log = new RecoveryLog(workspace.config);
-    const found = file === undefined ? log.read() : await readFile(cli, file);
-    await assertOwned(found, workspace);
+    const given = file === undefined ? undefined : [await readFile(cli, file)];
+    // Another process may have replayed a log until this one has the lock.
+    const choose = () => chooseOwned(given ?? log.read(), workspace, flags);
+    const found = recordsOf(await choose());
     const lock = {
       command: "state recover",
       recovers: true,
@@ -60,8 +63,12 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
       waitMs: flags.lockTimeout,
     };
     const replay = async () => {
-      if (!flags.ignoreLineage) assertLineage(found, await (await workspace.ledger()).lineage());
-      return file === undefined ? replayLog(log, workspace, flags) : replayFile(found, log, workspace, flags);
+      const chosen = await choose();
+      if (given === undefined) return replayLogs(chosen, log, workspace, flags);
+      const replayed = await replayAll(recordsOf(chosen), workspace, flags);
+      // Nothing is sent until a person has decided what contradicts the ledger.
+      for (const { record, result } of replayed) if (result.type === "conflict") log.append(record);
+      return replayed;
     };
     const replayed = found.length === 0 ? [] : await withLock(workspace, lock, replay);
     show(cli, replayed, flags);
@@ -69,43 +76,61 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
   });
 }
 
-async function readFile(cli: Cli, file: string): Promise<readonly RecoveryRecord[]> {
-  if (file === "-") return parseRecoveryRecords(await cli.terminal.readAll(), "standard input");
+function recordsOf(logs: readonly SavedOutcomes[]): readonly RecoveryRecord[] {
+  return logs.flatMap(({ records }) => records);
+}
+
+async function readFile(cli: Cli, file: string): Promise<SavedOutcomes> {
+  if (file === "-") {
+    const path = "standard input";
+    return { path, records: parseRecoveryRecords(await cli.terminal.readAll(), path) };
+  }
   const bytes = await readGiven(resolve(cli.cwd, file), {
     what: file,
     code: "recovery-unreadable",
     hint: "Name a file with the JSON lines that the failed command printed, or no file to replay the recovery log.",
   });
-  return parseRecoveryRecords(bytes.toString("utf8"), file);
+  return { path: file, records: parseRecoveryRecords(bytes.toString("utf8"), file) };
 }
 
-/** A record of the service's earlier address belongs to the ledger when that was moved to the new one (`state rebind`). */
-async function assertOwned(
-  records: readonly RecoveryRecord[],
-  { owner: { origin, workspace }, reader }: Workspace,
-): Promise<void> {
-  const others = records.filter(({ owner }) => owner.origin !== origin || owner.workspace !== workspace);
-  if (others.length === 0) return;
+/**
+ * The logs of this ledger: with `--ignore-lineage`, of this workspace at this service. A record of the service's earlier address
+ * belongs to the ledger when that was moved to the new one (`state rebind`). Throws {@link CliError} when all are of others.
+ */
+async function chooseOwned(
+  logs: readonly SavedOutcomes[],
+  { owner, reader }: Workspace,
+  { ignoreLineage = false }: RecoverFlags,
+): Promise<readonly SavedOutcomes[]> {
+  const [first] = logs;
+  if (first === undefined) return [];
   const { lineage, serviceOrigin } = await (await reader()).load();
-  const isMoved = (record: RecoveryRecord) =>
-    serviceOrigin !== undefined && record.lineage === lineage && record.owner.workspace === workspace;
-  const other = others.find((record) => !isMoved(record));
-  if (other === undefined) return;
-  const { owner, operation } = other;
-  throw new CliError(
-    `the outcome of ${operation.address} belongs to workspace ${owner.workspace} at ${owner.origin}, not to ${workspace} at ${origin}; nothing was changed`,
+  const isOwned = (record: RecoveryRecord) =>
+    record.owner.workspace === owner.workspace &&
+    (record.owner.origin === owner.origin || (serviceOrigin !== undefined && record.lineage === lineage));
+  const owned = logs.filter(({ records }) => records.every(isOwned));
+  const own = owned.filter(
+    ({ records }) => ignoreLineage || records.every((record) => record.lineage === lineage),
+  );
+  if (own.length > 0) return own;
+  throw owned[0] === undefined ? ofAnother(first, owner) : ofAnotherLedger(owned[0], lineage);
+}
+
+function ofAnother({ path, records }: SavedOutcomes, { workspace, origin }: LedgerOwner): CliError {
+  const names = new Set(records.map(({ owner }) => `${owner.workspace} at ${owner.origin}`));
+  return new CliError(
+    `the outcomes in ${path} belong to workspace ${[...names].join(", ")}, not to ${workspace} at ${origin}; nothing was changed`,
     {
       code: "recovery-of-another",
-      hint: "Use the config (and the --base-url, if any) of the command that failed. If that ledger is gone for good, move away the log that `draftsync plan` names.",
+      hint: "Use the config (and the --base-url, if any) of the command that failed. If that ledger is gone for good, move the file away.",
     },
   );
 }
 
-function assertLineage(records: readonly RecoveryRecord[], lineage: string): void {
-  const other = records.find((record) => record.lineage !== lineage);
-  if (other === undefined) return;
-  throw new CliError(
-    `the outcome of ${other.operation.address} belongs to the ledger ${other.lineage}; this one is ${lineage}; nothing was changed`,
+function ofAnotherLedger({ path, records }: SavedOutcomes, lineage: string): CliError {
+  const names = new Set(records.map((record) => record.lineage));
+  return new CliError(
+    `the outcomes in ${path} belong to the ledger ${[...names].join(", ")}; this one is ${lineage === noLineage ? "new" : lineage}; nothing was changed`,
     {
       code: "recovery-of-another-ledger",
       hint: "If that ledger is in use, run the command with its --state. Otherwise restore it first, from a backup or with `draftsync state import`. If it is permanently lost, add --ignore-lineage.",
@@ -114,12 +139,14 @@ function assertLineage(records: readonly RecoveryRecord[], lineage: string): voi
 }
 
 /** Returns to the log what conflicts or was not replayed. A replay that is killed starts again: it changes nothing twice. */
-async function replayLog(
+async function replayLogs(
+  logs: readonly SavedOutcomes[],
   log: RecoveryLog,
   workspace: Workspace,
   flags: RecoverFlags,
 ): Promise<readonly Replayed[]> {
-  const records = log.claim();
+  const paths = logs.map(({ path }) => path);
+  const records = log.claim(paths);
   const replayed: Replayed[] = [];
   try {
     await replayAll(records, workspace, flags, replayed);
@@ -127,20 +154,11 @@ async function replayLog(
     const settled = new Set(
       replayed.flatMap(({ record, result }) => (result.type === "conflict" ? [] : record)),
     );
-    log.settle(records.filter((record) => !settled.has(record)));
+    log.settle(
+      paths,
+      records.filter((record) => !settled.has(record)),
+    );
   }
-  return replayed;
-}
-
-/** What contradicts the ledger is added to the log: nothing is sent until a person has decided. */
-async function replayFile(
-  records: readonly RecoveryRecord[],
-  log: RecoveryLog,
-  workspace: Workspace,
-  flags: RecoverFlags,
-): Promise<readonly Replayed[]> {
-  const replayed = await replayAll(records, workspace, flags);
-  for (const { record, result } of replayed) if (result.type === "conflict") log.append(record);
   return replayed;
 }
 

@@ -122,9 +122,9 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
 async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
   await inWorkspace(cli, flags, async (workspace) => {
-    // Recovery records of the imported ledger are replayed after the import; those of a different ledger prevent it.
-    const pending = new RecoveryLog(workspace.config).read();
-    const recovers = pending.every(({ lineage }) => lineage === exported.lineage);
+    // A recovery log of the imported ledger is replayed after the import; with none of it, those of other ledgers prevent it.
+    const logs = new RecoveryLog(workspace.config).read();
+    const recovers = logs.some(({ records }) => records.every(({ lineage }) => lineage === exported.lineage));
     const lock = { command: "state import", recovers, waitMs: flags.lockTimeout };
     await withLock(workspace, lock, async () => (await workspace.ledger()).import(exported));
     const { attachments, publications, operations } = exported;

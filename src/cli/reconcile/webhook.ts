@@ -108,7 +108,7 @@ export async function notifyOfChange(
   const notice = noticeOf(end);
   if (webhook === undefined || notice === undefined) return;
   // Each workspace has its notice in its own ledger. While outcomes wait for recovery, no ledger is made.
-  const isOwn = end.code !== ofAnother && new RecoveryLog(config).pending() === undefined;
+  const isOwn = end.code !== ofAnother && !mayHaveOutcomes(config);
   const former = await exchange(cli, { config, isOwn, notice });
   if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;
   const notification = makeNotification(end, notice, former);
@@ -117,6 +117,15 @@ export async function notifyOfChange(
   if (failure === undefined) return;
   cli.terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "webhook-failed" });
   await exchange(cli, { config, isOwn, notice: former });
+}
+
+/** Whether the recovery log has outcomes, or cannot be read. */
+function mayHaveOutcomes(config: Config): boolean {
+  try {
+    return new RecoveryLog(config).pending() !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 interface Exchange {

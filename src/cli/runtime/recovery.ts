@@ -55,7 +55,7 @@ export function warnWhileRecoveryPending({ terminal }: Cli, config: Config): voi
 }
 
 const foreignHint =
-  " It belongs to a different ledger of this workspace: if that one is still in use, run the command with its --state.";
+  " It belongs to a different ledger of this workspace: if that one is still in use, run the command with its --state, and with its --base-url if that differs.";
 
 function describePending(config: Config): { readonly text: string; readonly isForeign: boolean } | undefined {
   const pending = new RecoveryLog(config).pending();

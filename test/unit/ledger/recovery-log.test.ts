@@ -34,6 +34,14 @@ function makeLog(stateLocation?: string, recoveryFolder?: string, root = freshFo
   });
 }
 
+function recordsOf(log: RecoveryLog): RecoveryRecord[] {
+  return log.read().flatMap(({ records }) => records);
+}
+
+function pathsOf(log: RecoveryLog): string[] {
+  return log.read().map(({ path }) => path);
+}
+
 function trackerOf(log: RecoveryLog, print: (line: string) => void = () => {}) {
   const { savedAt: _, operation: __, result: ___, effects: ____, ...run } = makeRecord();
   return makeTracker({ ...run, log, clock: systemClock, print });
@@ -48,7 +56,7 @@ describe("recovery log", () => {
     for (const record of records) log.append(record);
     expect(log.path).toMatch(/\.draftsync\/state\.db\.recovery\.ndjson$/);
     expect(log.pending()).toEqual({ path: log.path, isForeign: false });
-    expect(log.read()).toEqual(records);
+    expect(recordsOf(log)).toEqual(records);
     expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
     expect(statSync(log.path).mode & 0o777).toBe(0o600);
   });
@@ -82,12 +90,12 @@ describe("recovery log", () => {
     const log = makeLog();
     const [replayed, conflict, late] = [makeRecord(), makeRecord(), makeRecord()];
     for (const record of [replayed, conflict]) log.append(record);
-    expect(log.claim()).toEqual([replayed, conflict]);
+    expect(log.claim(pathsOf(log))).toEqual([replayed, conflict]);
     log.append(late);
-    log.settle([conflict]);
-    expect(log.read()).toEqual([late, conflict]);
-    expect(log.claim()).toEqual([late, conflict]);
-    log.settle([]);
+    log.settle([log.path], [conflict]);
+    expect(recordsOf(log)).toEqual([late, conflict]);
+    expect(log.claim(pathsOf(log))).toEqual([late, conflict]);
+    log.settle([log.path], []);
     expect(log.pending()).toBeUndefined();
   });
 
@@ -95,11 +103,11 @@ describe("recovery log", () => {
     const log = makeLog();
     const [claimed, late] = [makeRecord(), makeRecord()];
     log.append(claimed);
-    log.claim();
+    log.claim(pathsOf(log));
     expect(log.pending()).toMatchObject({ isForeign: false });
-    expect(log.read()).toEqual([claimed]);
+    expect(recordsOf(log)).toEqual([claimed]);
     log.append(late);
-    expect(log.claim()).toEqual([late, claimed]);
+    expect(log.claim(pathsOf(log))).toEqual([late, claimed]);
   });
 
   test("is that of the workspace's other ledgers, too: one may be the same, restored in a new place", () => {
@@ -107,15 +115,15 @@ describe("recovery log", () => {
     const lost = makeLog(undefined, undefined, root);
     const [first, second] = [makeRecord(), makeRecord()];
     lost.append(first);
-    lost.claim();
+    lost.claim(pathsOf(lost));
     lost.append(second);
     const restored = makeLog("postgres://db.example.com/drafts", undefined, root);
     const other = `${root}/.draftsync/other.recovery.ndjson`;
     writeFileSync(other, readFileSync(lost.path, "utf8").replace('"workspace":"w"', '"workspace":"other"'));
     expect(restored.pending()).toEqual({ path: `${lost.path}.replaying`, isForeign: true });
-    expect(restored.read()).toEqual([first, second]);
-    expect(restored.claim()).toEqual([first, second]);
-    restored.settle([]);
+    expect(recordsOf(restored)).toEqual([first, second]);
+    expect(restored.claim(pathsOf(restored))).toEqual([second, first]);
+    restored.settle([lost.path], []);
     expect([restored.pending(), lost.pending(), existsSync(other)]).toEqual([undefined, undefined, true]);
   });
 
@@ -135,7 +143,7 @@ describe("recovery log", () => {
     expect(restored.pending()).toEqual({ path: lost.path, isForeign: true });
   });
 
-  test("of two ledgers that have one each, each replays its own", () => {
+  test("is claimed alone when a different ledger has one, too", () => {
     const root = freshFolder();
     const [one, two] = [
       makeLog(undefined, undefined, root),
@@ -144,11 +152,14 @@ describe("recovery log", () => {
     const [first, second] = [makeRecord(), makeRecord()];
     one.append(first);
     two.append(second);
-    expect([one.read(), two.read()]).toEqual([[first], [second]]);
-    expect(one.claim()).toEqual([first]);
-    one.settle([]);
+    expect(one.read()).toEqual([
+      { path: one.path, records: [first] },
+      { path: two.path, records: [second] },
+    ]);
+    expect(one.claim([one.path])).toEqual([first]);
+    one.settle([one.path], []);
     expect(one.pending()).toEqual({ path: two.path, isForeign: true });
-    expect(two.claim()).toEqual([second]);
+    expect(recordsOf(two)).toEqual([second]);
   });
 
   test("is not pending while it is empty after a failed write", () => {
@@ -156,7 +167,7 @@ describe("recovery log", () => {
     mkdirSync(join(log.path, ".."));
     writeFileSync(log.path, "\n");
     expect(log.pending()).toBeUndefined();
-    expect(log.claim()).toEqual([]);
+    expect(log.claim(pathsOf(log))).toEqual([]);
   });
 
   test("is replaced by a printed line when it cannot be written", () => {
@@ -180,14 +191,14 @@ describe("recovery log", () => {
     track("pending");
     tracker.saveAll();
     tracker.saveAll();
-    expect(log.read().map(({ operation }) => operation.id)).toEqual(["lost", "pending"]);
+    expect(recordsOf(log).map(({ operation }) => operation.id)).toEqual(["lost", "pending"]);
   });
 
   test("is rejected when it is truncated within a line", () => {
     const log = makeLog();
     log.append(makeRecord());
     appendFileSync(log.path, line.slice(0, 40));
-    expect(() => log.read()).toThrow(expect.objectContaining({ code: "recovery-invalid" }));
+    expect(() => recordsOf(log)).toThrow(expect.objectContaining({ code: "recovery-invalid" }));
   });
 
   const line = JSON.stringify({ format_version: recoveryRecordVersion, ...makeRecord() });
