@@ -150,7 +150,9 @@ export function importedDrafts(
   }: Pick<RecordedAttachment, "address" | "attributes" | "draftId">) => {
     const address = parseAddress(text);
     if (address?.type !== "attachment" || known.has(text)) return;
-    draftOf(draftId).attachments.set(text, { address, attributes, file, position: 0, layout: {} });
+    const { attachments } = draftOf(draftId);
+    // What the import has read comes first.
+    if (!attachments.has(text)) attachments.set(text, { address, attributes, file, position: 0, layout: {} });
   };
   for (const effect of effects) {
     if (effect.type === "attached") add(effect.attachment);

@@ -54,18 +54,18 @@ test("keeps the protection of a draft whose document was lost", () => {
   expect(drafts).toMatchObject([{ draftId: 1, protect: true }]);
 });
 
-test("adds recorded and in-doubt files to a list that no manifest has", () => {
-  const imported = recordedFile(1, 14);
+test("adds recorded and in-doubt files to a list that no manifest has, but for what was imported", () => {
+  const imported = recordedFile(1, 14, { attributes: { renderer: "vray" } });
   const doubt = doubtOf("attach", [1, 13], { id: "lost" });
   const recorded = recordedWith({
-    attachments: [recordedFile(1, 12)],
+    attachments: [recordedFile(1, 12), recordedFile(1, 14, { attributes: { renderer: "cycles" } })],
     inDoubt: [{ ...doubt, intent: { ...doubt.intent, attributes: { renderer: "arnold" } } }],
   });
   const effects = [{ type: "attached", attachment: imported }] as const;
   const [draft] = importedDrafts({ effects, recorded, declared: desiredWith() }, file);
   const written = draft?.attachments.map(({ address, attributes }) => [address.ref, attributes]);
   expect(written).toEqual([
-    [{ by: "file_id", fileId: 14 }, {}],
+    [{ by: "file_id", fileId: 14 }, { renderer: "vray" }],
     [{ by: "file_id", fileId: 12 }, {}],
     [{ by: "file_id", fileId: 13 }, { renderer: "arnold" }],
   ]);
