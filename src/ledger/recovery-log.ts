@@ -16,31 +16,17 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
+import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
-import {
-  type OutcomeTracker,
-  type RecoveryRecord,
-  recoveryRecordSchema,
-  type TrackedOutcome,
-  type UnrecordedOutcome,
-} from "../model/recovery.ts";
+import type { OutcomeTracker, RecoveryRecord, TrackedOutcome, UnrecordedOutcome } from "../model/recovery.ts";
 import { isPostgresLocation, ledgerAt } from "./postgres/postgres-location.ts";
-import { describeDamage, parseDocument } from "./stored-json.ts";
-
-/** Of a record's JSON; rises when a reader of it would have to change. */
-export const recoveryRecordVersion = 1;
+import { formatRecoveryRecord, parseRecoveryRecords, RecoveryError } from "./recovery-records.ts";
 
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
 const reserveBytes = 64 * 1024;
 
 const logSuffix = ".recovery.ndjson";
 const replayingSuffix = ".replaying";
-
-/** A recovery log that cannot be used. Codes: `recovery-unreadable`, `recovery-invalid`. */
-class RecoveryError extends DraftsyncError {
-  override readonly name = "RecoveryError";
-}
 
 /** What says where the recovery log of a workspace is; paths absolute. */
 export interface RecoveryPlace {
@@ -121,14 +107,14 @@ export class RecoveryLog {
     appendTo(this.path, record);
   }
 
-  /** Takes the records of these logs for a replay; {@link settle} ends it. */
+  /** Takes the records of these logs for a replay; {@link settle} ends it. Throws {@link RecoveryError} `recovery-unreadable`. */
   claim(paths: readonly string[]): RecoveryRecord[] {
     for (const path of paths) {
-      const replaying = `${path}${replayingSuffix}`;
-      // Left by a replay that was killed.
-      for (const record of readRecords(replaying)) appendTo(path, record);
-      rmSync(replaying, { force: true });
-      if (existsSync(path)) renameSync(path, replaying);
+      try {
+        claimOne(path);
+      } catch (error) {
+        throw error instanceof RecoveryError ? error : inaccessible(`${path} cannot be replayed`, error);
+      }
     }
     return paths.flatMap((path) => readRecords(`${path}${replayingSuffix}`));
   }
@@ -152,6 +138,14 @@ export interface SavedOutcomes {
 /** A log, and what a replay of it has taken. */
 function partsOf(path: string): readonly string[] {
   return [`${path}${replayingSuffix}`, path];
+}
+
+function claimOne(path: string): void {
+  const replaying = `${path}${replayingSuffix}`;
+  // Left by a replay that was killed.
+  for (const record of readRecords(replaying)) appendTo(path, record);
+  rmSync(replaying, { force: true });
+  if (existsSync(path)) renameSync(path, replaying);
 }
 
 /** Returns once the record is on disk. A claim may rename the log while it is open here; replaying a record twice is harmless. */
@@ -225,50 +219,6 @@ export function makeTracker({ log, clock, print, ...run }: TrackerOptions): LogT
   };
 }
 
-/**
- * Parses records, one a line (skips empty lines). Throws `recovery-invalid` for anything else; `name` is how messages call
- * the text.
- */
-export function parseRecoveryRecords(text: string, name: string): RecoveryRecord[] {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  if (lines.length === 0) throw invalid(`${name} is empty.`);
-  return lines.map((line) => {
-    const parsed = recoveryRecordSchema.safeParse(parseDocument(recordOf(line), name, recoveryLog));
-    if (parsed.success) return parsed.data;
-    throw invalid(describeDamage(name, parsed.error));
-  });
-}
-
-const logEntrySchema = z.looseObject({ outcome: z.looseObject({}) });
-
-/** The record in a line. With `--log-format json`, an outcome that could not be saved is printed inside a log entry. */
-function recordOf(line: string): string {
-  try {
-    return JSON.stringify(logEntrySchema.parse(JSON.parse(line)).outcome);
-  } catch {
-    return line;
-  }
-}
-
-const recoveryLog = {
-  version: recoveryRecordVersion,
-  title: "a recovery log",
-  otherVersion: "Replay it with the version of draftsync that wrote it, or with a newer one.",
-  invalid,
-};
-
-function invalid(
-  message: string,
-  hint = "Keep a copy: it has the outcomes of calls. If you cannot fix it, move it away and settle with `draftsync resolve` what plan shows in doubt.",
-): RecoveryError {
-  return new RecoveryError(message, { code: "recovery-invalid", hint });
-}
-
-/** One line of JSON with a line feed. */
-function formatRecoveryRecord(record: RecoveryRecord): string {
-  return `${JSON.stringify({ format_version: recoveryRecordVersion, ...record })}\n`;
-}
-
 function readRecords(path: string): RecoveryRecord[] {
   const text = textOf(path);
   return text.trim() === "" ? [] : parseRecoveryRecords(text, path);
@@ -277,8 +227,9 @@ function readRecords(path: string): RecoveryRecord[] {
 function pathsOfLogs(folder: string): string[] {
   try {
     return readdirSync(folder)
-      .filter((name) => name.endsWith(logSuffix) || name.endsWith(`${logSuffix}${replayingSuffix}`))
-      .map((name) => join(folder, name.replace(replayingSuffix, "")))
+      .map((name) => (name.endsWith(replayingSuffix) ? name.slice(0, -replayingSuffix.length) : name))
+      .filter((name) => name.endsWith(logSuffix))
+      .map((name) => join(folder, name))
       .sort();
   } catch {
     return [];
@@ -318,23 +269,33 @@ function sizeOf(path: string): number {
   return orWhenMissing(0, path, () => statSync(path).size);
 }
 
-/** Reads a log. Throws {@link RecoveryError} when it may be there and cannot be read. */
+/** Reads a log. Throws {@link RecoveryError} if it may be there and cannot be read. */
 function orWhenMissing<T>(missing: T, path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes(systemCodeOf(error) ?? "")) return missing;
-    throw new RecoveryError(`${path} cannot be read: ${messageOf(error)}`, {
-      code: "recovery-unreadable",
-      hint: "Make it and its folder accessible for this user: it may hold outcomes of calls that the ledger lacks.",
-      cause: error,
-    });
+    throw inaccessible(`${path} cannot be read`, error);
   }
 }
 
-/** Makes the name of a file durable (fsync(2)). */
+function inaccessible(what: string, cause: unknown): RecoveryError {
+  return new RecoveryError(`${what}: ${messageOf(cause)}`, {
+    code: "recovery-unreadable",
+    hint: "Make it and its folder accessible for this user: it may hold outcomes of calls that the ledger lacks.",
+    cause,
+  });
+}
+
+/** Makes the name of a file durable (fsync(2)), unless its folder can be entered but not read. */
 function sync(folder: string): void {
-  const handle = openSync(folder, "r");
+  let handle: number;
+  try {
+    handle = openSync(folder, "r");
+  } catch (error) {
+    if (systemCodeOf(error) === "EACCES") return;
+    throw error;
+  }
   try {
     fsyncSync(handle);
   } finally {

@@ -207,6 +207,18 @@ describe("lock lost during an apply", () => {
     await expectNothingLeft();
   });
 
+  test("is replayed by --ignore-lineage one at a time: that which the refusal names", async () => {
+    await applyWhile(releaseLock);
+    const [file = "none"] = await recoveryLogs();
+    const lost = JSON.stringify({ ...JSON.parse(await folder.read(file)), lineage: "lost" });
+    const [first, second] = [".draftsync/a.db.recovery.ndjson", ".draftsync/b.db.recovery.ndjson"];
+    await folder.remove(file);
+    await folder.write({ [first]: `${lost}\n`, [second]: `${lost}\n` });
+    expect((await run("state", "recover")).stderr).toContain(`the outcomes in ${inFolder(first)} belong`);
+    expect(await run("state", "recover", "--ignore-lineage")).toMatchObject({ code: 0 });
+    expect(await recoveryLogs()).toEqual([second]);
+  });
+
   test("saves the outcome before a kill while other calls are in flight", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 2 }]\n" });
     const first = holdAnswers();

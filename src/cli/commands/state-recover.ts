@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { parseRecoveryRecords, RecoveryLog, type SavedOutcomes } from "../../ledger/recovery-log.ts";
+import { RecoveryLog, type SavedOutcomes } from "../../ledger/recovery-log.ts";
+import { parseRecoveryRecords } from "../../ledger/recovery-records.ts";
 import { noLineage } from "../../model/recorded.ts";
 import type { ConflictChoice, LedgerOwner, RecoveryRecord, ReplayResult } from "../../model/recovery.ts";
 import { conflictChoices } from "../../model/recovery.ts";
@@ -94,8 +95,9 @@ async function readFile(cli: Cli, file: string): Promise<SavedOutcomes> {
 }
 
 /**
- * The logs of this ledger: with `--ignore-lineage`, of this workspace at this service. A record of the service's earlier address
- * belongs to the ledger when that was moved to the new one (`state rebind`). Throws {@link CliError} when all are of others.
+ * The logs of this ledger, or else with `--ignore-lineage` the first one of this workspace at this service: that which is named
+ * without it. A record of the service's earlier address belongs to the ledger when that was moved to the new one
+ * (`state rebind`). Throws {@link CliError} when all are of others.
  */
 async function chooseOwned(
   logs: readonly SavedOutcomes[],
@@ -109,11 +111,12 @@ async function chooseOwned(
     record.owner.workspace === owner.workspace &&
     (record.owner.origin === owner.origin || (serviceOrigin !== undefined && record.lineage === lineage));
   const owned = logs.filter(({ records }) => records.every(isOwned));
-  const own = owned.filter(
-    ({ records }) => ignoreLineage || records.every((record) => record.lineage === lineage),
-  );
+  const own = owned.filter(({ records }) => records.every((record) => record.lineage === lineage));
   if (own.length > 0) return own;
-  throw owned[0] === undefined ? ofAnother(first, owner) : ofAnotherLedger(owned[0], lineage);
+  const [other] = owned;
+  if (other === undefined) throw ofAnother(first, owner);
+  if (ignoreLineage) return [other];
+  throw ofAnotherLedger(other, lineage);
 }
 
 function ofAnother({ path, records }: SavedOutcomes, { workspace, origin }: LedgerOwner): CliError {

@@ -1,12 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  makeTracker,
-  parseRecoveryRecords,
-  RecoveryLog,
-  recoveryRecordVersion,
-} from "../../../src/ledger/recovery-log.ts";
+import { makeTracker, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
+import { parseRecoveryRecords, recoveryRecordVersion } from "../../../src/ledger/recovery-records.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
 import { attached, attachOperation, lostResponse } from "./ledger-values.ts";
