@@ -57,16 +57,19 @@ export class RecoveryLog {
   /** Absolute. */
   readonly path: string;
   readonly #reserve: string;
+  /** `.draftsync` of the workspace. */
+  readonly #home: string;
   readonly #folders: ReadonlySet<string>;
   readonly #workspace: string;
 
   constructor({ root, workspace, stateLocation, recoveryFolder }: RecoveryPlace) {
     const isNext = recoveryFolder === undefined && !isPostgresLocation(stateLocation);
-    const folder = recoveryFolder ?? join(root, ".draftsync");
+    this.#home = join(root, ".draftsync");
+    const folder = recoveryFolder ?? this.#home;
     const path = isNext ? stateLocation : join(folder, `${workspace}-${digest(stateLocation)}`);
     this.path = `${path}${logSuffix}`;
     this.#reserve = `${this.path}.reserve`;
-    this.#folders = new Set([dirname(this.path), join(root, ".draftsync")]);
+    this.#folders = new Set([dirname(this.path), this.#home]);
     this.#workspace = workspace;
   }
 
@@ -84,7 +87,7 @@ export class RecoveryLog {
 
   #logs(): string[] {
     const others = [...new Set([...this.#folders].flatMap(pathsOfLogs))].filter(
-      (path) => path !== this.path && isOf(this.#workspace, path),
+      (path) => path !== this.path && isOf(this.#workspace, path, dirname(path) !== this.#home),
     );
     return partsOf(this.path).some(hasText) ? [this.path, ...others] : others;
   }
@@ -236,14 +239,17 @@ function pathsOfLogs(folder: string): string[] {
   }
 }
 
-/** Whether a log has a record of the workspace, or none that says of which it is. A log of another user is not this one's. */
-function isOf(workspace: string, path: string): boolean {
+/**
+ * Whether a log has a record of the workspace, or none that says of which it is. In a folder of several workspaces, one that
+ * cannot be read is another user's.
+ */
+function isOf(workspace: string, path: string, isShared: boolean): boolean {
   try {
     const lines = partsOf(path).flatMap((part) => textOf(part).split("\n"));
     const owners = lines.flatMap((line) => ownerSchema.safeParse(jsonOf(line)).data?.owner.workspace ?? []);
     return owners.includes(workspace) || (owners.length === 0 && lines.some((line) => line.trim() !== ""));
   } catch {
-    return false;
+    return !isShared;
   }
 }
 

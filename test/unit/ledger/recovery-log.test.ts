@@ -139,6 +139,17 @@ describe("recovery log", () => {
     expect(restored.pending()).toEqual({ path: lost.path, isForeign: true });
   });
 
+  test("is not passed over when it is of a different ledger and cannot be read, but in a shared folder", () => {
+    const root = freshFolder();
+    const shared = freshFolder();
+    mkdirSync(join(shared, "x.recovery.ndjson"));
+    expect(makeLog("postgres://db/drafts", shared, root).pending()).toBeUndefined();
+    mkdirSync(join(root, ".draftsync", "x.recovery.ndjson"), { recursive: true });
+    expect(() => makeLog("postgres://db/drafts", shared, root).pending()).toThrow(
+      expect.objectContaining({ code: "recovery-unreadable" }),
+    );
+  });
+
   test("is claimed alone when a different ledger has one, too", () => {
     const root = freshFolder();
     const [one, two] = [
