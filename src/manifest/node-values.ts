@@ -254,8 +254,8 @@ const lostLine = /(?<!\\)(?:\\\\)*\\\r?\n[ \t]*\r?\n/;
 /** A block scalar with an indentation of its own (`|2`) that holds blanks only. */
 const blockOfBlanks = /^[|>][-+]?[1-9][^\n]*\n[\r\n]* /;
 
-/** A block scalar with an indentation of its own whose first line is indented further. */
-const indentedBlock = /^[|>][-+]?[1-9][^\n]*\n(?:\r?\n)*[ \t]/;
+/** A block scalar with an indentation of its own. */
+const ownIndentation = /^[|>][-+]?[1-9]/;
 
 /** A line of blanks. */
 const lineOfBlanks = /[\r\n]*[ \t]+(?:\r?\n|$)/y;
@@ -263,7 +263,7 @@ const lineOfBlanks = /[\r\n]*[ \t]+(?:\r?\n|$)/y;
 /**
  * An error for a scalar whose text is probably not the one that was meant: in brackets, a quote that is closed in a later
  * entry takes the entries in between into its text; and the library drops the text of {@link blockOfBlanks}, and the blanks at
- * the end of an {@link indentedBlock}, which YAML 1.2.2 §8.1.1.1 keeps.
+ * the end of one whose first line is indented further, which YAML 1.2.2 §8.1.1.1 keeps.
  */
 function misreadScalar(
   text: string,
@@ -291,19 +291,18 @@ function misreadScalar(
       span,
     };
   }
-  if (typeof value === "string" && /^\n*[ \t]/.test(value) && indentedBlock.test(written)) {
-    lineOfBlanks.lastIndex = span[1];
-    if (lineOfBlanks.test(text)) {
-      return {
-        code: "yaml-syntax",
-        message: "The blanks at the end of this text cannot be read",
-        hint: 'Remove them, or write the text in quotes, with \\n for its line breaks ("  text\\n ").',
-        span,
-      };
-    }
+  lineOfBlanks.lastIndex = span[1];
+  const endsBefore = ownIndentation.test(written) && lineOfBlanks.test(text);
+  if (typeof value === "string" && /^\n*[ \t]/.test(value) && endsBefore) {
+    return {
+      code: "yaml-syntax",
+      message: "The blanks at the end of this text cannot be read",
+      hint: 'Remove them, or write the text in double quotes, with \\n for its line breaks ("  text\\n ").',
+      span,
+    };
   }
   const isBlank = typeof value === "string" && /^\n*$/.test(value);
-  if (isQuoted || !isBlank || !blockOfBlanks.test(written)) return undefined;
+  if (isQuoted || !isBlank || !(blockOfBlanks.test(written) || endsBefore)) return undefined;
   return {
     code: "yaml-syntax",
     message: "The blanks of this text cannot be read",

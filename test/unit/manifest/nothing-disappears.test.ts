@@ -115,6 +115,11 @@ describe("a block scalar with spaces that the library would drop", () => {
     expect(briefs(read(withDescription(written)))[0]).toMatch("4:18 yaml-syntax");
   });
 
+  test("is rejected also at the end of a file without a line feed", () => {
+    const manifest = withDescription("|2\n\n     \n      ").replace(/\n$/, "");
+    expect(briefs(read(manifest))[0]).toMatch("4:18 yaml-syntax");
+  });
+
   test.each([
     ["|\n        \n", ""],
     ["|2\n\n", ""],
