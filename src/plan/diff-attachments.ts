@@ -53,12 +53,13 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const settled = new Set<Change>();
   const settling = [...doubts].map(([address, operation]): InDoubtChange => {
     const shown = { ...operation, address };
-    if (!isManaged(operation)) return inDoubtChange(shown);
+    const file = fileResourceOf(operation) ?? address;
+    // A person settles it by its path: an entry's name may stand for another file in time.
+    if (!isManaged(operation)) return inDoubtChange({ ...shown, address: file });
     const entry = entries.get(address);
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);
     const isOwnUpdate = isUpdate && change.before.file_id === operation.intent.fileId;
-    const file = fileResourceOf(operation) ?? "";
     // The attachment of a file that is recorded came before what was confirmed of it.
     const kept =
       recorded.keptValues.get(address) ??

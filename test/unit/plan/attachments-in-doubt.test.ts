@@ -265,7 +265,8 @@ test("what an attach in doubt and a later update have sent is cleared, but not i
   const inDoubt = recordedWith({ uploads: [upload], inDoubt: [attach, later] });
   expect(lines(desired(), inDoubt)).toEqual([`${settled} [file_format,renderer]`]);
   const leftOut = desiredWith({ drafts: [draftWith(1, { attachments: [], managed: [] })] });
-  expect(lines(leftOut, inDoubt)).toEqual([settled]);
+  // What `resolve` takes is the path of the file.
+  expect(lines(leftOut, inDoubt)).toEqual(["in_doubt outcome_unknown drafts/1/product_files/10"]);
 });
 
 test.each(["update", "detach"] as const)(
