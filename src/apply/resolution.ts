@@ -134,6 +134,7 @@ function attachedEffects(
   const record = recordOfFile(shown, attachments);
   const attributes = attributesOnceAttached(operations, { record, keptValues, attachments });
   if (record !== undefined) {
+    // Nothing else was sent.
     if (attributes === record.attributes) return [];
     return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
   }

@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
 import { eventSchema } from "../model/event-schema.ts";
+import { parseJson } from "../model/parse-json.ts";
 import type { RateBound } from "../model/rate.ts";
 import { formatDuration } from "../model/time.ts";
 import { onAbort } from "../model/wait.ts";
@@ -201,12 +202,4 @@ async function readLog(output: Readable): Promise<RunError | null> {
     }
   }
   return error ?? other;
-}
-
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

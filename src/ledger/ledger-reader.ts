@@ -1,6 +1,12 @@
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock } from "../model/lock.ts";
-import { emptyRecorded, type Recorded, type RecordedNames, type RecordedOwner } from "../model/recorded.ts";
+import {
+  emptyRecorded,
+  noLineage,
+  type Recorded,
+  type RecordedNames,
+  type RecordedOwner,
+} from "../model/recorded.ts";
 import type { OperationFilter, RunFilter } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerExport } from "./transfer.ts";
@@ -12,6 +18,8 @@ export interface LedgerReader {
   /** Whether there is no ledger; it reads like one that holds nothing. */
   readonly isMissing: boolean;
   load(): Promise<Recorded>;
+  /** See {@link Recorded}; without the rest of {@link LedgerReader.load}. */
+  lineage(): Promise<string>;
   /** The service and the workspace that the ledger is bound to, without the rest of {@link LedgerReader.load}. */
   owner(): Promise<RecordedOwner>;
   /** The titles of drafts and the products, without the rest of {@link LedgerReader.load}. */
@@ -38,6 +46,7 @@ export function missingLedger(location: string): LedgerReader {
     location,
     isMissing: true,
     load: async () => emptyRecorded,
+    lineage: async () => noLineage,
     owner: async () => emptyRecorded,
     names: async () => emptyRecorded,
     heldLock: async () => undefined,

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { z } from "zod";
+import { parseJson } from "../model/parse-json.ts";
 import { type ProcessTable, processSchema } from "../model/process.ts";
 import type { ReservationRequest, ReservationResult } from "../model/rate.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
@@ -215,9 +216,5 @@ function leftOf(pause: Pause | undefined): number {
 
 /** The column `reserver`; `undefined` when it cannot be read. */
 function parseReserver(json: string): Reserver | undefined {
-  try {
-    return reserverSchema.safeParse(JSON.parse(json)).data;
-  } catch {
-    return undefined;
-  }
+  return reserverSchema.safeParse(parseJson(json)).data;
 }

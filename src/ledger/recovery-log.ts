@@ -17,6 +17,7 @@ import {
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
+import { parseJson } from "../model/parse-json.ts";
 import type { Clock } from "../model/ports.ts";
 import type { OutcomeTracker, RecoveryRecord, TrackedOutcome, UnrecordedOutcome } from "../model/recovery.ts";
 import { isPostgresLocation, ledgerAt } from "./postgres/postgres-location.ts";
@@ -76,8 +77,8 @@ export class RecoveryLog {
   /** A log with records that were not replayed, and whether it belongs to a different ledger. */
   pending(): { readonly path: string; readonly isForeign: boolean } | undefined {
     const [log] = this.#logs();
-    const path = partsOf(log ?? this.path).find(hasText);
-    return log === undefined || path === undefined ? undefined : { path, isForeign: log !== this.path };
+    if (log === undefined) return undefined;
+    return { path: partsOf(log).find(hasText) ?? log, isForeign: log !== this.path };
   }
 
   /** Its own log and those of other ledgers, without empty ones. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */
@@ -246,7 +247,9 @@ function pathsOfLogs(folder: string): string[] {
 function isOf(workspace: string, path: string, isShared: boolean): boolean {
   try {
     const lines = partsOf(path).flatMap((part) => textOf(part).split("\n"));
-    const owners = lines.flatMap((line) => ownerSchema.safeParse(jsonOf(line)).data?.owner.workspace ?? []);
+    const owners = lines.flatMap(
+      (line) => ownerSchema.safeParse(parseJson(line)).data?.owner.workspace ?? [],
+    );
     return owners.includes(workspace) || (owners.length === 0 && lines.some((line) => line.trim() !== ""));
   } catch {
     return !isShared;
@@ -254,14 +257,6 @@ function isOf(workspace: string, path: string, isShared: boolean): boolean {
 }
 
 const ownerSchema = z.looseObject({ owner: z.looseObject({ workspace: z.string() }) });
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
 
 function hasText(path: string): boolean {
   return textOf(path).trim() !== "";

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DraftsyncError } from "../model/errors.ts";
+import { parseJson } from "../model/parse-json.ts";
 import { type RecoveryRecord, recoveryRecordSchema } from "../model/recovery.ts";
 import { describeDamage, parseDocument } from "./stored-json.ts";
 
@@ -29,11 +30,8 @@ const logEntrySchema = z.looseObject({ outcome: z.looseObject({}) });
 
 /** The record in a line. With `--log-format json`, an outcome that could not be saved is printed inside a log entry. */
 function recordOf(line: string): string {
-  try {
-    return JSON.stringify(logEntrySchema.parse(JSON.parse(line)).outcome);
-  } catch {
-    return line;
-  }
+  const entry = logEntrySchema.safeParse(parseJson(line)).data;
+  return entry === undefined ? line : JSON.stringify(entry.outcome);
 }
 
 const recoveryLog = {

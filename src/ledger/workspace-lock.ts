@@ -11,6 +11,7 @@ import {
   type LockState,
   lockHolderSchema,
 } from "../model/lock.ts";
+import { parseJson } from "../model/parse-json.ts";
 import { isSameProcess, type ProcessTable, processSchema } from "../model/process.ts";
 import { loseOpenCalls } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
@@ -231,12 +232,7 @@ export class WorkspaceLock {
 
 /** The column `holder`: as much of it as can be read. The lock holds without it, so a damaged one is no error. */
 function parseHolder(json: string): Pick<HeldLock, "holder" | "process"> {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return {};
-  }
+  const value = parseJson(json);
   const holder = lockHolderSchema.safeParse(value);
   const process = z.object({ process: processSchema }).safeParse(value);
   return {

@@ -291,9 +291,10 @@ function misreadScalar(
       span,
     };
   }
+  if (isQuoted || typeof value !== "string") return undefined;
   lineOfBlanks.lastIndex = span[1];
-  const endsBefore = ownIndentation.test(written) && lineOfBlanks.test(text);
-  if (typeof value === "string" && /^\n*[ \t]/.test(value) && endsBefore) {
+  const leavesBlanks = ownIndentation.test(written) && lineOfBlanks.test(text);
+  if (leavesBlanks && /^\n*[ \t]/.test(value)) {
     return {
       code: "yaml-syntax",
       message: "The blanks at the end of this text cannot be read",
@@ -301,8 +302,7 @@ function misreadScalar(
       span,
     };
   }
-  const isBlank = typeof value === "string" && /^\n*$/.test(value);
-  if (isQuoted || !isBlank || !(blockOfBlanks.test(written) || endsBefore)) return undefined;
+  if (!/^\n*$/.test(value) || !(leavesBlanks || blockOfBlanks.test(written))) return undefined;
   return {
     code: "yaml-syntax",
     message: "The blanks of this text cannot be read",

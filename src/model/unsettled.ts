@@ -133,8 +133,8 @@ export function effectsOfAttachment(
 }
 
 /**
- * What a file has once it is known that it is attached, whichever of the calls in doubt about it took effect: the values that it was
- * attached with. What they have sent differently, or beside its record, is what was confirmed before, or none.
+ * The values of a file once it is known that it is attached, whichever of the calls in doubt about it took effect: those that it
+ * was attached with, or that are recorded. An attribute that a call has sent otherwise has the value confirmed before, or none.
  */
 export function attributesOnceAttached(
   operations: readonly RecordedOperation[],

@@ -37,11 +37,12 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   if (doubts.size === 0) return compareAttachments(desired, recorded);
   const isUnmanaged = makeUnmanagedTest(desired);
   // Nothing is sent about a file that is not managed, so a person settles what is in doubt of it.
-  const isManaged = (operation: RecordedOperation) => {
-    const target = targetOf(operation);
-    return target === undefined || !isUnmanaged(target);
-  };
-  const checked = new Map([...doubts].filter(([, operation]) => isManaged(operation)));
+  const checked = new Map(
+    [...doubts].filter(([, operation]) => {
+      const target = targetOf(operation);
+      return target === undefined || !isUnmanaged(target);
+    }),
+  );
   const all = compareAttachments(desired, assumeAttached(recorded, checked));
   const asSent = new Set(all.unchanged);
   const changeAt = new Map(all.changes.map((change) => [change.address, change]));
@@ -55,7 +56,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const shown = { ...operation, address };
     const file = fileResourceOf(operation) ?? address;
     // A person settles it by its path: an entry's name may stand for another file in time.
-    if (!isManaged(operation)) return inDoubtChange({ ...shown, address: file });
+    if (!checked.has(address)) return inDoubtChange({ ...shown, address: file });
     const entry = entries.get(address);
     const change = changeAt.get(address);
     const isUpdate = change?.action === "update" && !isProtectChange(change);

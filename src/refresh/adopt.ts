@@ -114,7 +114,7 @@ function adoptFile(
   const holder = attaching[0]?.address ?? known?.address ?? address;
   const former = holder === resource ? known?.formerAddress : holder;
   const read = { by: "import", at } as const;
-  // That it is attached says as much of its values as a person's word.
+  // Like `resolve --attached`: that a file is attached does not say which values it has.
   const before =
     attaching.length === 0
       ? known

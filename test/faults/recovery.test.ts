@@ -189,7 +189,7 @@ describe("lock lost during an apply", () => {
     });
   });
 
-  test("leaves the log of a ledger of another service of the workspace to that one, and names it", async () => {
+  test("leaves the log of a ledger at a different service to that ledger, and names it", async () => {
     await applyWhile(releaseLock);
     const [file = "none"] = await recoveryLogs();
     const other = ".draftsync/staging.db.recovery.ndjson";

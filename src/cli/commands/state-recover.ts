@@ -54,7 +54,7 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
   await inWorkspace(cli, flags, async (workspace) => {
     const log = new RecoveryLog(workspace.config);
     const given = file === undefined ? undefined : [await readFile(cli, file)];
-    // Another process may have replayed a log until this one has the lock.
+    // Chosen again under the lock: another process may have replayed a log by then.
     const choose = () => chooseOwned(given ?? log.read(), workspace, flags);
     const found = recordsOf(await choose());
     const lock = {
@@ -82,16 +82,14 @@ function recordsOf(logs: readonly SavedOutcomes[]): readonly RecoveryRecord[] {
 }
 
 async function readFile(cli: Cli, file: string): Promise<SavedOutcomes> {
-  if (file === "-") {
-    const path = "standard input";
-    return { path, records: parseRecoveryRecords(await cli.terminal.readAll(), path) };
-  }
+  const path = file === "-" ? "standard input" : file;
+  if (file === "-") return { path, records: parseRecoveryRecords(await cli.terminal.readAll(), path) };
   const bytes = await readGiven(resolve(cli.cwd, file), {
     what: file,
     code: "recovery-unreadable",
     hint: "Name a file with the JSON lines that the failed command printed, or no file to replay the recovery log.",
   });
-  return { path: file, records: parseRecoveryRecords(bytes.toString("utf8"), file) };
+  return { path, records: parseRecoveryRecords(bytes.toString("utf8"), path) };
 }
 
 /**
@@ -106,7 +104,9 @@ async function chooseOwned(
 ): Promise<readonly SavedOutcomes[]> {
   const [first] = logs;
   if (first === undefined) return [];
-  const { lineage, serviceOrigin } = await (await reader()).load();
+  const ledger = await reader();
+  const lineage = await ledger.lineage();
+  const { serviceOrigin } = await ledger.owner();
   const isOwned = (record: RecoveryRecord) =>
     record.owner.workspace === owner.workspace &&
     (record.owner.origin === owner.origin || (serviceOrigin !== undefined && record.lineage === lineage));
@@ -157,10 +157,8 @@ async function replayLogs(
     const settled = new Set(
       replayed.flatMap(({ record, result }) => (result.type === "conflict" ? [] : record)),
     );
-    log.settle(
-      paths,
-      records.filter((record) => !settled.has(record)),
-    );
+    const remaining = records.filter((record) => !settled.has(record));
+    log.settle(paths, remaining);
   }
   return replayed;
 }

@@ -122,7 +122,7 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
 async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
   await inWorkspace(cli, flags, async (workspace) => {
-    // A recovery log of the imported ledger is replayed after the import; with none of it, those of other ledgers prevent it.
+    // A recovery log of the imported ledger is replayed after the import. If all logs are of other ledgers, they prevent it.
     const logs = new RecoveryLog(workspace.config).read();
     const recovers = logs.some(({ records }) => records.every(({ lineage }) => lineage === exported.lineage));
     const lock = { command: "state import", recovers, waitMs: flags.lockTimeout };
