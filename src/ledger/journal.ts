@@ -1,16 +1,15 @@
 import { sql } from "kysely";
 import type { LockHolder } from "../model/lock.ts";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord, RunResult } from "../model/ports.ts";
-import { intentSchema, targetOf } from "../model/recorded.ts";
+import { intentSchema, type OperationIntent, targetOf } from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import { isAttachRefusal } from "../model/unsettled.ts";
 import { inDoubt } from "./history.ts";
-import { keepValues } from "./kept-values.ts";
+import { keepValues, releaseUntaken } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord } from "./records.ts";
-import type { LedgerQueries } from "./tables.ts";
-import { tables } from "./tables.ts";
+import { type LedgerQueries, tables } from "./tables.ts";
 
 /** How an operation in doubt was settled. */
 export interface Settlement {
@@ -63,9 +62,7 @@ export async function beginOperation(
   { id, runId, address, kind, method, path, intent }: NewOperation,
   at: number,
 ): Promise<void> {
-  const target = targetOf({ intent });
-  if (intent.takesOver === true && target !== undefined)
-    await keepValues(queries, { target, taker: address, sent: intent.attributes });
+  await keepTaken(queries, { address, intent });
   await sql`insert into operations (id, run_id, address, kind, method, path, intent, started_at)
     values (${id}, ${runId}, ${address}, ${kind}, ${method}, ${path}, ${JSON.stringify(intent)}, ${at})`.execute(
     queries,
@@ -82,6 +79,7 @@ export async function resendOperation(queries: LedgerQueries, id: string, at: nu
     .where((or) => or.or([or("outcome", "is", null), or("outcome", "=", "rejected")]))
     .executeTakeFirst();
   assertChanged(again, `Operation ${id} was never begun, or has ended.`);
+  await keepTaken(queries, await readOperation(queries, id));
 }
 
 /** What an operation wrote to. */
@@ -105,8 +103,42 @@ export async function finishOperation(
     set finished_at = ${at}, outcome = ${outcome}, status = ${status ?? null}, attempts = ${attempts}, failure = ${failed}
     where id = ${operationId} and (attempts is null or (outcome = 'rejected' and ${outcome} = 'rejected'))
     returning run_id as "runId", path, address`.execute(queries);
-  if (rows[0] !== undefined) return rows[0];
-  throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
+  if (rows[0] === undefined)
+    throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
+  if (isNotCarriedOut(outcome)) await releaseUntakenBy(queries, operationId);
+  return rows[0];
+}
+
+/** Keeps the values of an entry whose file a call takes over. */
+async function keepTaken(
+  queries: LedgerQueries,
+  { address, intent }: Pick<NewOperation, "address" | "intent">,
+): Promise<void> {
+  const target = takenBy(intent);
+  if (target !== undefined) await keepValues(queries, { target, taker: address, sent: intent.attributes });
+}
+
+/** The opposite of {@link keepTaken}, for a call that was not carried out. */
+async function releaseUntakenBy(queries: LedgerQueries, operationId: string): Promise<void> {
+  const target = takenBy((await readOperation(queries, operationId)).intent);
+  if (target !== undefined) await releaseUntaken(queries, target);
+}
+
+function isNotCarriedOut(outcome: string): boolean {
+  return outcome === "rejected" || outcome === "not_sent";
+}
+
+function takenBy(intent: OperationIntent): FileTarget | undefined {
+  return intent.takesOver === true ? targetOf({ intent }) : undefined;
+}
+
+async function readOperation(queries: LedgerQueries, id: string) {
+  const { address, kind, status, intent } = await queries
+    .selectFrom("operations")
+    .select(["address", "kind", "status", "intent"])
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  return { address, kind, status, intent: intentSchema.parse(JSON.parse(intent)) };
 }
 
 /**
@@ -180,6 +212,7 @@ export async function settleOperation(
     .executeTakeFirst();
   assertChanged(settled, `Operation ${operationId} is not in doubt.`);
   if (outcome === "done") await keepEvidence(queries, operationId, at);
+  if (isNotCarriedOut(outcome)) await releaseUntakenBy(queries, operationId);
 }
 
 /**
@@ -187,11 +220,9 @@ export async function settleOperation(
  * published as well: however the operation is settled.
  */
 async function keepEvidence(queries: LedgerQueries, operationId: string, at: number): Promise<void> {
-  const asked = sql<{ kind: string; status: number | null; intent: string }>`
-    select kind, status, intent from operations where id = ${operationId}`;
-  const [operation] = (await asked.execute(queries)).rows;
-  if (operation?.kind !== "attach") return;
-  const { draftId, fileKind, fileId, refusedWith } = intentSchema.parse(JSON.parse(operation.intent));
+  const operation = await readOperation(queries, operationId);
+  if (operation.kind !== "attach") return;
+  const { draftId, fileKind, fileId, refusedWith } = operation.intent;
   if (draftId === undefined || !isAttachRefusal(refusedWith ?? operation.status ?? undefined)) return;
   const known = sql`
     select 1 from attachments where draft_id = ${draftId} and kind = ${fileKind ?? ""} and file_id = ${fileId ?? 0}`;

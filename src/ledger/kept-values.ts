@@ -1,4 +1,5 @@
 import { type Attributes, clearedAttributes, type FileTarget, fileResource } from "../model/resource.ts";
+import { inDoubt } from "./history.ts";
 import { putRecord, selectAttachment } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
 
@@ -30,6 +31,25 @@ export async function keepValues(queries: LedgerQueries, { target, taker, sent }
   const values = JSON.parse((kept ?? record).attributes);
   const attributes = { ...clearedAttributes(sent ?? {}), ...values };
   await putRecord(queries, tables.kept_values, { address, attributes });
+}
+
+/**
+ * A takeover was not carried out: the entry still has its file, with the values that it has by now. A record that was only
+ * observed may lack what was kept before, and another call in doubt may have taken the file. Part of a transaction.
+ */
+export async function releaseUntaken(queries: LedgerQueries, target: FileTarget): Promise<void> {
+  const record = await selectAttachment(queries, target)
+    .where("provenance_by", "in", ["post", "patch"])
+    .select("address")
+    .executeTakeFirst();
+  if (record === undefined) return;
+  const inDoubtToo = await queries
+    .selectFrom("operations")
+    .select("id")
+    .where("path", "=", `/api/${fileResource(target)}`)
+    .where(inDoubt)
+    .executeTakeFirst();
+  if (inDoubtToo === undefined) await releaseValues(queries, record.address);
 }
 
 /** The entry has a file with its values again. Part of a transaction. */

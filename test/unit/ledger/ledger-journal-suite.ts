@@ -46,6 +46,33 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await kept()).toEqual([]);
     });
 
+    test("releases the values of an entry once no call can have taken its file", async () => {
+      const { ledger } = await make();
+      const source = "drafts/7/product_files/source:a";
+      await ledger.record([attached(1, { address: source, attributes: { renderer: "vray" } })]);
+      await ledger.startRun(sampleRun);
+      for (const id of ["op-1", "op-2", "op-3"]) {
+        const { intent, ...rest } = attachOperation(id, 1);
+        await ledger.begin({
+          ...rest,
+          kind: "update",
+          path: "/api/drafts/7/product_files/1",
+          address: "drafts/7/product_files/source:b",
+          intent: { ...intent, takesOver: true },
+        });
+      }
+      const kept = async () => [...(await ledger.load()).keptValues.keys()];
+      await ledger.finish("op-1", { outcome: "rejected", status: 403, attempts: 1 }, []);
+      await ledger.finish("op-2", unknown, []);
+      await ledger.finish("op-3", { outcome: "not_sent", attempts: 0 }, []);
+      expect(await kept()).toEqual([source]);
+      await ledger.record([{ type: "settled", operationId: "op-2", outcome: "not_sent" }]);
+      expect(await kept()).toEqual([]);
+      // A limit refuses a call that is sent later: the values are kept again.
+      await ledger.resend("op-1");
+      expect(await kept()).toEqual([source]);
+    });
+
     test("keeps an operation with an unknown outcome in doubt, with the reason, until it is settled", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
