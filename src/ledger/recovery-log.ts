@@ -228,16 +228,13 @@ function readRecords(path: string): RecoveryRecord[] {
   return text.trim() === "" ? [] : parseRecoveryRecords(text, path);
 }
 
+/** Throws {@link RecoveryError} for a folder that cannot be listed: a log may be in it. */
 function pathsOfLogs(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .map((name) => (name.endsWith(replayingSuffix) ? name.slice(0, -replayingSuffix.length) : name))
-      .filter((name) => name.endsWith(logSuffix))
-      .map((name) => join(folder, name))
-      .sort();
-  } catch {
-    return [];
-  }
+  return orWhenMissing<string[]>([], folder, () => readdirSync(folder))
+    .map((name) => (name.endsWith(replayingSuffix) ? name.slice(0, -replayingSuffix.length) : name))
+    .filter((name) => name.endsWith(logSuffix))
+    .map((name) => join(folder, name))
+    .sort();
 }
 
 /**
@@ -270,7 +267,7 @@ function sizeOf(path: string): number {
   return orWhenMissing(0, path, () => statSync(path).size);
 }
 
-/** Reads a log. Throws {@link RecoveryError} if it may be there and cannot be read. */
+/** Reads a log or a folder. Throws {@link RecoveryError} if it may be there and cannot be read. */
 function orWhenMissing<T>(missing: T, path: string, read: () => T): T {
   try {
     return read();

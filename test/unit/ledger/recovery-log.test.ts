@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeTracker, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
@@ -146,6 +154,14 @@ describe("recovery log", () => {
     expect(makeLog("postgres://db/drafts", shared, root).pending()).toBeUndefined();
     mkdirSync(join(root, ".draftsync", "x.recovery.ndjson"), { recursive: true });
     expect(() => makeLog("postgres://db/drafts", shared, root).pending()).toThrow(
+      expect.objectContaining({ code: "recovery-unreadable" }),
+    );
+  });
+
+  test("is not taken for missing where the folder of the workspace cannot be listed", () => {
+    const root = freshFolder();
+    symlinkSync(join(root, ".draftsync"), join(root, ".draftsync"));
+    expect(() => makeLog("postgres://db/drafts", freshFolder(), root).pending()).toThrow(
       expect.objectContaining({ code: "recovery-unreadable" }),
     );
   });
