@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type SqlBool, sql } from "kysely";
 import type { LockHolder } from "../model/lock.ts";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord, RunResult } from "../model/ports.ts";
 import { intentSchema, type OperationIntent, targetOf } from "../model/recorded.ts";
@@ -152,10 +152,17 @@ export async function loseOpenCalls(queries: LedgerQueries, at: number): Promise
       outcome: "unknown",
       finished_at: sql`case when started_at > ${at} then started_at else ${at} end`,
     })
-    .where("outcome", "is", null)
-    .where("settled_at", "is", null)
+    .where(isOpen)
     .execute();
 }
+
+/** Ids of operations that were begun and have no outcome: their calls may be in flight. */
+export async function openOperations(queries: LedgerQueries): Promise<readonly string[]> {
+  const open = await queries.selectFrom("operations").select("id").where(isOpen).execute();
+  return open.map(({ id }) => id);
+}
+
+const isOpen = sql<SqlBool>`outcome is null and settled_at is null`;
 
 /**
  * Settles what an operation that is done proves: updates and detaches in doubt of the same files, and uploads in doubt at the

@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   defaultHeartbeatMs,
   defaultLeaseMs,
+  type FailedRuns,
   type HeldLock,
   type Lease,
   type LockHolder,
@@ -13,7 +14,7 @@ import {
 } from "../model/lock.ts";
 import { parseJson } from "../model/parse-json.ts";
 import { isSameProcess, type ProcessTable, processSchema } from "../model/process.ts";
-import { loseOpenCalls } from "./journal.ts";
+import { loseOpenCalls, openOperations } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError, LockHeldError, nameHolder } from "./ledger-error.ts";
 import { parseRow } from "./records.ts";
@@ -172,10 +173,10 @@ export class WorkspaceLock {
 
   async #take(
     queries: LedgerQueries,
-    { id, holder, leaseMs, takeOver = [] }: LockRequest & { readonly id: string; readonly leaseMs: number },
+    { id, holder, leaseMs, takeOver }: LockRequest & { readonly id: string; readonly leaseMs: number },
   ): Promise<{ readonly lock: HeldLock; readonly before: HeldLock | undefined }> {
     const before = await this.read(queries);
-    if (before !== undefined && !isFree(before, takeOver))
+    if (before !== undefined && !(isFree(before) || (await hasFailed(queries, before, takeOver))))
       throw new LockHeldError(this.#database.location, before);
     const { wallClock } = this.#database;
     if (before !== undefined) await loseOpenCalls(queries, lastAlive(before));
@@ -252,10 +253,19 @@ function lastAlive({ expiresAt, readAt }: Pick<HeldLock, "expiresAt" | "readAt">
   return Math.min(readAt, expiresAt - defaultLeaseMs + defaultHeartbeatMs);
 }
 
-/** `takeOver` lists locks whose run has failed: the lease of such a holder need not end first, its process must. */
-function isFree({ id, state }: HeldLock, takeOver: readonly string[]): boolean {
-  if (state === "leased") return takeOver.includes(id);
-  return state !== "running";
+function isFree({ state }: HeldLock): boolean {
+  return state === "ended" || state === "expired";
+}
+
+/** Whether the run of a holder elsewhere has failed, and waits for no response: its process can send no further call. */
+async function hasFailed(
+  queries: LedgerQueries,
+  { id, state }: HeldLock,
+  runs: FailedRuns | undefined,
+): Promise<boolean> {
+  if (state !== "leased" || runs?.lockIds.includes(id) !== true) return false;
+  const open = await openOperations(queries);
+  return open.every((operation) => runs.operationIds.includes(operation));
 }
 
 function describeLoss(found: HeldLock | undefined): LedgerError {

@@ -63,8 +63,14 @@ export interface LockRequest {
   readonly holder: LockHolder;
   readonly leaseMs?: number;
   readonly heartbeatMs?: number;
-  /** Ids of locks whose runs have failed: such a lock is taken over unless the process of its holder runs. */
-  readonly takeOver?: readonly string[];
+  readonly takeOver?: FailedRuns;
+}
+
+/** Runs that the ledger failed. The lease of such a run need not end when it can have no call in flight. */
+export interface FailedRuns {
+  readonly lockIds: readonly string[];
+  /** Operations of which the outcome is known elsewhere. */
+  readonly operationIds: readonly string[];
 }
 
 /** The right to write, until it is released or lost. A heartbeat renews it meanwhile. */

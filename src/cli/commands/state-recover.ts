@@ -60,7 +60,10 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
     const lock = {
       command: "state recover",
       recovers: true,
-      takeOver: found.flatMap(({ lockId = [] }) => lockId),
+      takeOver: {
+        lockIds: found.flatMap(({ lockId = [] }) => lockId),
+        operationIds: found.map(({ operation }) => operation.id),
+      },
       waitMs: flags.lockTimeout,
     };
     const replay = async () => {

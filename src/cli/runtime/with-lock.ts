@@ -1,7 +1,7 @@
 import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
 import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
-import type { HeldLock, Lease } from "../../model/lock.ts";
+import type { FailedRuns, HeldLock, Lease } from "../../model/lock.ts";
 import { systemClock } from "../../model/ports.ts";
 import { wait } from "../../model/wait.ts";
 import { makeLiveLine } from "../../report/live-lines.ts";
@@ -20,8 +20,7 @@ export interface LockOptions {
   readonly command: string;
   /** Pending recovery records do not matter: `state recover`, and what may have to come before it. */
   readonly recovers?: boolean;
-  /** Locks of runs that have failed: model/ports.ts, `LockRequest`. */
-  readonly takeOver?: readonly string[];
+  readonly takeOver?: FailedRuns;
   /** How long to wait for another holder, milliseconds; absent: not at all. */
   readonly waitMs?: number | undefined;
 }
@@ -47,7 +46,7 @@ export async function inLockedWorkspace(
  */
 export async function withLock<T>(
   workspace: Workspace,
-  { command, recovers = false, takeOver = [], waitMs = 0 }: LockOptions,
+  { command, recovers = false, takeOver, waitMs = 0 }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const { cli, config } = workspace;
@@ -57,7 +56,8 @@ export async function withLock<T>(
     workspace.ledger(),
     describeThisProcess(cli, { command, root: config.root }),
   ]);
-  const tryOnce = () => store.acquireLock({ holder, takeOver }).catch((error) => nameWriter(store, error));
+  const tryOnce = () =>
+    store.acquireLock({ holder, ...(takeOver && { takeOver }) }).catch((error) => nameWriter(store, error));
   const lease = await acquire(cli, tryOnce, waitMs).finally(() => cli.terminal.live?.hide());
   const { tookOver } = lease;
   if (tookOver !== undefined) {

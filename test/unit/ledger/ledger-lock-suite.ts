@@ -235,16 +235,30 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
     test("is taken over from a failed run before its lease expires, unless its process runs", async () => {
       const { ann, bob, open } = await makeTwo();
       const { lock } = await ann.acquireLock(lockRequest("ann"));
-      const other = lockRequest("bob", { takeOver: ["another"] });
+      const other = lockRequest("bob", { takeOver: { lockIds: ["another"], operationIds: [] } });
       await expect(bob.acquireLock(other)).rejects.toMatchObject({ code: "lock-held" });
-      const taken = await bob.acquireLock(lockRequest("bob", { takeOver: [lock.id] }));
+      const taken = await bob.acquireLock(
+        lockRequest("bob", { takeOver: { lockIds: [lock.id], operationIds: [] } }),
+      );
       expect(taken).toMatchObject({ lock: { token: 2 }, tookOver: { id: lock.id } });
       const neighbor = await open({
         self: { ...onMachine("bob's").self, pid: 8 },
         isAlive: () => true,
       });
-      const again = lockRequest("carl", { takeOver: [taken.lock.id] });
+      const again = lockRequest("carl", { takeOver: { lockIds: [taken.lock.id], operationIds: [] } });
       await expect(neighbor.acquireLock(again)).rejects.toMatchObject({ code: "lock-held" });
+    });
+
+    test("is not taken over from a failed run that may have a call in flight", async () => {
+      const { ann, bob } = await makeTwo();
+      const { lock } = await ann.acquireLock(lockRequest("ann"));
+      await ann.startRun(sampleRun);
+      for (const id of ["saved", "in-flight"]) await ann.begin(attachOperation(id));
+      const of = (operationIds: readonly string[]) =>
+        lockRequest("bob", { takeOver: { lockIds: [lock.id], operationIds } });
+      await expect(bob.acquireLock(of(["saved"]))).rejects.toMatchObject({ code: "lock-held" });
+      await ann.finish("in-flight", { outcome: "unknown", attempts: 1 }, []);
+      expect(await bob.acquireLock(of(["saved"]))).toMatchObject({ tookOver: { id: lock.id } });
     });
 
     test.each([
