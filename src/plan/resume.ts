@@ -22,7 +22,7 @@ import {
   type RecordedDuplicate,
   type RecordedOperation,
 } from "../model/recorded.ts";
-import { changedAttributes, fileResource } from "../model/resource.ts";
+import { changedAttributes, fileResource, pickAttributes } from "../model/resource.ts";
 import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
 import { sortDiagnostics } from "./differences.ts";
 import { doubtsOfCopy, draftsInDoubt, inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
@@ -186,8 +186,11 @@ class RestOfPlan {
     const made = this.#madeBy(change);
     if (made !== undefined) return this.#detachment(change, made);
     if (doubt !== undefined) {
-      const sent = Object.keys(doubt.intent.attributes ?? {});
-      return [inDoubtChange(doubt, sentState(doubt), sent), ...this.#detachment(change, doubt)];
+      // The call lacks its values when a recovery log had it, refused.
+      const { kind } = targetAt(change.address, 0);
+      const attributes = pickAttributes(kind, { ...doubt.intent.attributes, ...change.after });
+      const settled = inDoubtChange(doubt, sentState(doubt, attributes), Object.keys(attributes));
+      return [settled, ...this.#detachment(change, doubt)];
     }
     return [change.action === "replace" && !this.#hasOldFile(change) ? creationOf(change) : change];
   }

@@ -219,6 +219,16 @@ describe("lock lost during an apply", () => {
     expect(await recoveryLogs()).toEqual([second]);
   });
 
+  test("is replayed into a ledger that an older version wrote", async () => {
+    await applyWhile(releaseLock);
+    const older =
+      "drop table kept_values; alter table attachments drop column former_address; delete from schema_migrations where version = 3";
+    await executeIn(inFolder(".draftsync/state.db"), older);
+    expect(await run("plan")).toMatchObject({ code: 4 });
+    expect(await run("state", "recover")).toMatchObject({ code: 0, stdout: leftInDoubt });
+    await expectNothingLeft();
+  });
+
   test("saves the outcome before a kill while other calls are in flight", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 2 }]\n" });
     const first = holdAnswers();

@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { LedgerError } from "../../ledger/ledger-error.ts";
+import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { RecoveryLog, type SavedOutcomes } from "../../ledger/recovery-log.ts";
 import { parseRecoveryRecords } from "../../ledger/recovery-records.ts";
 import { noLineage } from "../../model/recorded.ts";
@@ -102,12 +104,13 @@ async function readFile(cli: Cli, file: string): Promise<SavedOutcomes> {
  */
 async function chooseOwned(
   logs: readonly SavedOutcomes[],
-  { owner, reader }: Workspace,
+  workspace: Workspace,
   { ignoreLineage = false }: RecoverFlags,
 ): Promise<readonly SavedOutcomes[]> {
   const [first] = logs;
   if (first === undefined) return [];
-  const ledger = await reader();
+  const { owner } = workspace;
+  const ledger = await existingLedger(workspace);
   const lineage = await ledger.lineage();
   const { serviceOrigin } = await ledger.owner();
   const isOwned = (record: RecoveryRecord) =>
@@ -120,6 +123,16 @@ async function chooseOwned(
   if (other === undefined) throw ofAnother(first, owner);
   if (ignoreLineage) return [other];
   throw ofAnotherLedger(other, lineage);
+}
+
+/** Makes no ledger, but upgrades one of an older version: no other command would before its outcomes are replayed. */
+async function existingLedger({ reader, ledger }: Workspace): Promise<LedgerReader> {
+  try {
+    return await reader();
+  } catch (error) {
+    if (error instanceof LedgerError && error.code === "ledger-too-old") return ledger();
+    throw error;
+  }
 }
 
 function ofAnother({ path, records }: SavedOutcomes, { workspace, origin }: LedgerOwner): CliError {

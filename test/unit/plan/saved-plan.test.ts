@@ -292,6 +292,20 @@ describe("what is left of a plan that was applied in part", () => {
     );
   });
 
+  test("sets the values of the plan where the ledger lacks what a refused call has sent", () => {
+    const attachment = wantedFile(1, 2, { file_format: "fbx" });
+    const made = planOf(
+      desiredWith({ drafts: [draftWith(1, { attachments: [attachment] })] }),
+      recordedWith({}),
+    );
+    const [{ address } = { address: "" }] = made.changes;
+    const call = doubt({ address, kind: "attach", intent: { draftId: 1, fileId: 2 }, runId: "run" });
+    const history = { runIds: new Set(["run"]), operations: [] };
+    expect(resumePlan(made, recordedWith({ inDoubt: [call] }), history)).toMatchObject({
+      plan: { changes: [{ action: "in_doubt", after: { file_format: "fbx" }, attributes: ["file_format"] }] },
+    });
+  });
+
   test("is no delete of the old file when the upload gave that again", () => {
     expect(rest({ desired: {}, before: {}, after: {} }, "attach")).toEqual([]);
   });
