@@ -1,6 +1,6 @@
 import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import { fileResourceOf, targetOf } from "../model/recorded.ts";
+import { fileResourceOf, intentSchema, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
 import { applyEffect, notePublication } from "./effects.ts";
@@ -217,18 +217,22 @@ async function recordedProduct(queries: LedgerQueries, effect: ProductEffect): P
 
 /** Reverts what contradicts the outcome: what a settlement recorded of a refused call, and the records of other products. */
 async function revertLedger(queries: LedgerQueries, record: RecoveryRecord): Promise<void> {
-  const { kind, intent } = record.operation;
+  const { kind, address, intent } = record.operation;
   for (const effect of record.effects) {
     if (effect.type === "published") await publicationOf(queries, effect).execute();
     else if (effect.type === "duplicated") await duplicateOf(queries, effect.name).execute();
   }
   if (record.result.outcome !== "rejected") return;
   const { draftId, revision, name } = intent;
-  // A later call may have made a product.
+  // A later call may have made a product; a refresh has confirmed what a person said of one.
+  const done = queries.selectFrom("operations").select("intent").where("outcome", "=", "done");
+  const calls = await done.where("kind", "=", kind).where("address", "=", address).execute();
+  const isMade = calls.some((call) => intentSchema.parse(JSON.parse(call.intent)).revision === revision);
+  const by = isMade ? (["operator"] as const) : (["operator", "get", "import"] as const);
   if (kind === "publish" && draftId !== undefined && revision !== undefined)
-    await publicationOf(queries, { draftId, revision }).where("provenance_by", "=", "operator").execute();
+    await publicationOf(queries, { draftId, revision }).where("provenance_by", "in", by).execute();
   if (kind === "duplicate" && name !== undefined)
-    await duplicateOf(queries, name).where("provenance_by", "=", "operator").execute();
+    await duplicateOf(queries, name).where("provenance_by", "in", by).execute();
 }
 
 async function reopenOperation(queries: LedgerQueries, id: string): Promise<void> {

@@ -266,6 +266,24 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.load()).toMatchObject({ publications: [], duplicates: [{ productId: 6 }] });
     });
 
+    test.each([
+      { said: "what a person said, although it is confirmed", isMade: false },
+      { said: "nothing of the product that a different call has made", isMade: true },
+    ])("of a refused publish take back $said", async ({ isMade }) => {
+      const { ledger } = await make();
+      await begin(ledger, publishOperation);
+      await ledger.record([{ type: "settled", operationId: "op", outcome: "done" }]);
+      if (isMade) {
+        await ledger.begin({ ...publishOperation, id: "other" });
+        await ledger.finish("other", done, [publication(5)]);
+      } else await ledger.record([publication(5, "operator")]);
+      const confirmation = { by: "get", at: 2 } as const;
+      await ledger.record([{ type: "product_confirmed", productId: 5, provenance: confirmation }]);
+      const outcome = record({ operation: publishOperation, result: refused, effects: [] });
+      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
+      expect((await ledger.load()).publications).toHaveLength(isMade ? 1 : 0);
+    });
+
     test.each<[string, Partial<NewOperation>, boolean]>([
       ["a refused copy of its product", { kind: "duplicate", intent: { draftId: 7, productId: 5 } }, true],
       ["a refused second revision", { intent: { draftId: 7, revision: 2 } }, true],
