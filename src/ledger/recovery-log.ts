@@ -107,7 +107,11 @@ export class RecoveryLog {
 
   /** Returns once the record is on disk; throws when it cannot be written. */
   append(record: RecoveryRecord): void {
-    rmSync(this.#reserve, { force: true });
+    try {
+      rmSync(this.#reserve, { force: true });
+    } catch {
+      // The record may fit beside it.
+    }
     appendTo(this.path, record);
   }
 
@@ -123,12 +127,19 @@ export class RecoveryLog {
     return paths.flatMap((path) => readRecords(`${path}${replayingSuffix}`));
   }
 
-  /** Ends a replay of these logs: returns `remaining` to its own log and removes the other records. */
+  /**
+   * Ends a replay of these logs: returns `remaining` to its own log and removes the other records. Throws {@link RecoveryError}
+   * `recovery-unreadable`; the next replay then starts again.
+   */
   settle(paths: readonly string[], remaining: readonly RecoveryRecord[]): void {
-    for (const record of remaining) this.append(record);
-    for (const path of paths) {
-      rmSync(`${path}${replayingSuffix}`, { force: true });
-      if (existsSync(dirname(path))) sync(dirname(path));
+    try {
+      for (const record of remaining) this.append(record);
+      for (const path of paths) {
+        rmSync(`${path}${replayingSuffix}`, { force: true });
+        if (existsSync(dirname(path))) sync(dirname(path));
+      }
+    } catch (error) {
+      throw inaccessible(`${this.path} cannot be written`, error);
     }
   }
 }
@@ -285,19 +296,16 @@ function inaccessible(what: string, cause: unknown): RecoveryError {
   });
 }
 
-/** Makes the name of a file durable (fsync(2)), unless its folder can be entered but not read. */
+/** Makes the name of a file durable (fsync(2)), where its folder can be read and its file system does that. */
 function sync(folder: string): void {
-  let handle: number;
+  let handle: number | undefined;
   try {
     handle = openSync(folder, "r");
-  } catch (error) {
-    if (systemCodeOf(error) === "EACCES") return;
-    throw error;
-  }
-  try {
     fsyncSync(handle);
+  } catch (error) {
+    if (!["EACCES", "EINVAL", "ENOTSUP", "EBADF", "EPERM"].includes(systemCodeOf(error) ?? "")) throw error;
   } finally {
-    closeSync(handle);
+    if (handle !== undefined) closeSync(handle);
   }
 }
 

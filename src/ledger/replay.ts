@@ -3,6 +3,7 @@ import type { LedgerEffect } from "../model/ports.ts";
 import { fileResourceOf, intentSchema, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
+import { isAttachRefusal } from "../model/unsettled.ts";
 import { applyEffect, notePublication } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, resendOperation, startRun, supersede } from "./journal.ts";
@@ -30,7 +31,8 @@ interface ReplayContext {
  * | with this outcome | nothing |
  *
  * A call about a file is recorded in doubt, without its effects, and apply settles it: the ledger may know something newer, such
- * as what another call has set, or a person has imported, since. Clocks do not show which came last.
+ * as what another call has set, or a person has imported, since. Clocks do not show which came last. A call that was refused is
+ * no doubt, unless its refusal says something of the file.
  *
  * `keep-ledger` records the outcome without its effects; `use-recovered` reverts the settlement, or replaces the record of
  * the other product.
@@ -59,7 +61,7 @@ export async function replay(
   }
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await reopenOperation(queries, operation.id);
-  if (isLeftInDoubt(record)) {
+  if (isLeftInDoubt(record, course.overrules)) {
     await finishOperation(queries, operation.id, { ...stillInDoubt(record), at });
     if (result.outcome === "rejected") await dropSent(queries, operation);
     return { type: "in_doubt", ...other };
@@ -75,9 +77,11 @@ export async function replay(
   return { type: "recorded", ...other };
 }
 
-/** A refusal, too: of an attachment it may say that the file is attached already. */
-function isLeftInDoubt({ operation, result: { outcome } }: RecoveryRecord): boolean {
-  return fileResourceOf(operation) !== undefined && (outcome === "done" || outcome === "rejected");
+/** A refusal, too, when it may say that the file is attached already, or gone, or when the ledger has it as done. */
+function isLeftInDoubt({ operation, result, effects }: RecoveryRecord, overrules = false): boolean {
+  if (fileResourceOf(operation) === undefined) return false;
+  if (result.outcome !== "rejected") return result.outcome === "done";
+  return overrules || effects.length > 0 || (operation.kind === "attach" && isAttachRefusal(result.status));
 }
 
 /** The status says of an attachment that it was refused. */

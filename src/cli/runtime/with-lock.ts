@@ -85,17 +85,23 @@ export async function withLock<T>(
 /** How often a process that lives on tries to release its lock, milliseconds. */
 const releaseEveryMs = 5000;
 
-/** Of a service: while its process runs, no other one takes its lock over. */
-function releaseLater(config: Config, id: string): void {
-  const later = async () => {
-    const reader = await openLedgerReader({ location: config.stateLocation, clock: systemClock });
+/** Of a service: while its process runs, no other one takes its lock over. A ledger that is missing may be put back. */
+function releaseLater({ stateLocation: location }: Config, id: string): void {
+  const isOver = async () => {
+    const reader = await openLedgerReader({ location, clock: systemClock });
     const lock = await reader.heldLock().finally(() => reader.close());
-    if (lock?.id !== id) return;
-    const store = await openLedger({ location: config.stateLocation, clock: systemClock });
+    if (lock?.id !== id) return !reader.isMissing;
+    const store = await openLedger({ location, clock: systemClock });
     await store.releaseLock(id).finally(() => store.close());
+    return true;
   };
-  const timer = setTimeout(() => later().catch(() => releaseLater(config, id)), releaseEveryMs);
-  timer.unref();
+  const again = (): void => {
+    const timer = setTimeout(async () => {
+      if (!(await isOver().catch(() => false))) again();
+    }, releaseEveryMs);
+    timer.unref();
+  };
+  again();
 }
 
 /** A process that is stopped within a commit keeps the ledger busy: the error names it as the holder of the lock. */

@@ -311,20 +311,27 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       },
     );
 
-    test("of a refused call leave only its file in doubt, not the values or the entry that it sent", async () => {
+    test("of a refused attachment leave only its file in doubt, not the values that it sent", async () => {
       const { ledger } = await make();
-      const { intent, ...call } = update("op");
-      const sent = {
-        attributes: { renderer: "x" },
-        formerAddress: "drafts/7/product_files/9",
-        takesOver: true,
-      } as const;
-      const operation: NewOperation = { ...call, intent: { ...intent, ...sent } };
+      const { intent, ...call } = attachOperation("op");
+      const operation: NewOperation = { ...call, intent: { ...intent, attributes: { renderer: "x" } } };
       await begin(ledger, operation);
       await ledger.replay(record({ operation, result: refused, effects: [] }));
       const { attributes: _none, ...file } = intent;
       expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op", status: 422 }]);
       expect((await ledger.load()).inDoubt[0]?.intent).toEqual(file);
+    });
+
+    test.each([
+      { what: "an attachment", status: 401, operation: attachOperation("op") },
+      { what: "an update", status: 422, operation: update("op") },
+      { what: "a detach", status: 403, operation: detach("op") },
+    ])("of $what that was refused with $status leave nothing in doubt", async ({ status, operation }) => {
+      const { ledger } = await make();
+      await begin(ledger, operation);
+      const outcome = record({ operation, result: { ...refused, status }, effects: [] });
+      expect(await ledger.replay(outcome)).toEqual({ type: "recorded" });
+      expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [] });
     });
 
     test("are recorded in a ledger from before the call was sent again", async () => {
