@@ -1,3 +1,4 @@
+import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
 import { expect, test } from "vitest";
@@ -108,6 +109,28 @@ test("a service that could not release its lock releases it once the ledger is f
     .toBe("Not locked.\n");
   expect(await run("state", "recover")).toMatchObject({ code: 0 });
   expect(await apply()).toMatchObject({ code: 0 });
+  service.kill("SIGTERM");
+  await service.ended;
+});
+
+test("a service whose ledger was missing for longer releases its lock once the ledger is back", async () => {
+  await apply();
+  await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 1 }]\n" });
+  const [state, away] = [join(folder.path, ".draftsync"), join(folder.path, "away")];
+  proxy.choose = () => {
+    renameSync(state, away);
+    proxy.choose = () => undefined;
+    return undefined;
+  };
+  const service = start(["reconcile", "--interval", "1s"]);
+  // It tries to release its lock after 5 s.
+  const rounds = () => service.stderr().split("in doubt: recovery-pending").length;
+  await expect.poll(rounds, { timeout: 90_000 }).toBeGreaterThan(8);
+  for (const name of readdirSync(away)) renameSync(join(away, name), join(state, name));
+  await expect
+    .poll(async () => (await run("lock", "status")).stdout, { timeout: 60_000 })
+    .toBe("Not locked.\n");
+  expect(await run("state", "recover")).toMatchObject({ code: 0 });
   service.kill("SIGTERM");
   await service.ended;
 });

@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -88,6 +89,26 @@ describe("recovery log", () => {
     expect(statSync(reserve).size).toBe(64 * 1024);
     log.append(makeRecord());
     expect(existsSync(reserve)).toBe(false);
+  });
+
+  test("is written where its reserved space cannot be released", () => {
+    const log = makeLog();
+    mkdirSync(`${log.path}.reserve`, { recursive: true });
+    log.append(makeRecord());
+    expect(log.pending()).toMatchObject({ path: log.path });
+  });
+
+  test("keeps what conflicts for the next replay when it cannot be written", () => {
+    const log = makeLog();
+    const record = makeRecord();
+    log.append(record);
+    log.claim(pathsOf(log));
+    mkdirSync(log.path);
+    expect(() => log.settle([log.path], [record])).toThrow(
+      expect.objectContaining({ code: "recovery-unreadable" }),
+    );
+    rmSync(log.path, { recursive: true });
+    expect(log.claim(pathsOf(log))).toEqual([record]);
   });
 
   test("keeps conflicting records, and records that another process appends during a replay", () => {
