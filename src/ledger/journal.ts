@@ -105,7 +105,7 @@ export async function finishOperation(
     returning run_id as "runId", path, address`.execute(queries);
   if (rows[0] === undefined)
     throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
-  if (isNotCarriedOut(outcome)) await releaseUntakenBy(queries, operationId);
+  if (outcome === "rejected" || outcome === "not_sent") await releaseUntakenBy(queries, operationId);
   return rows[0];
 }
 
@@ -118,14 +118,10 @@ async function keepTaken(
   if (target !== undefined) await keepValues(queries, { target, taker: address, sent: intent.attributes });
 }
 
-/** The opposite of {@link keepTaken}, for a call that was not carried out. */
+/** The opposite of {@link keepTaken}, for a call whose response says that it was not carried out. */
 async function releaseUntakenBy(queries: LedgerQueries, operationId: string): Promise<void> {
   const target = takenBy((await readOperation(queries, operationId)).intent);
   if (target !== undefined) await releaseUntaken(queries, target);
-}
-
-function isNotCarriedOut(outcome: string): boolean {
-  return outcome === "rejected" || outcome === "not_sent";
 }
 
 function takenBy(intent: OperationIntent): FileTarget | undefined {
@@ -219,7 +215,6 @@ export async function settleOperation(
     .executeTakeFirst();
   assertChanged(settled, `Operation ${operationId} is not in doubt.`);
   if (outcome === "done") await keepEvidence(queries, operationId, at);
-  if (isNotCarriedOut(outcome)) await releaseUntakenBy(queries, operationId);
 }
 
 /**

@@ -34,7 +34,7 @@ export async function keepValues(queries: LedgerQueries, { target, taker, sent }
 }
 
 /**
- * A takeover was not carried out: the entry still has its file, with the values that it has by now. A record that was only
+ * A takeover was refused, or not sent: the entry still has its file, with the values that it has by now. A record that was only
  * observed may lack what was kept before, and another call in doubt may have taken the file. Part of a transaction.
  */
 export async function releaseUntaken(queries: LedgerQueries, target: FileTarget): Promise<void> {

@@ -64,6 +64,7 @@ export async function replay(
   if (isLeftInDoubt(record, course.overrules)) {
     await finishOperation(queries, operation.id, { ...stillInDoubt(record), at });
     if (result.outcome === "rejected") await dropSent(queries, operation);
+    if (course.overrules) await markRefused(queries, record, at);
     return { type: "in_doubt", ...other };
   }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
@@ -98,6 +99,16 @@ async function dropSent(queries: LedgerQueries, { id, intent }: RecoveryRecord["
   const { attributes: _values, formerAddress: _entry, takesOver: _taken, ...file } = intent;
   const operation = queries.updateTable("operations").where("id", "=", id);
   await operation.set({ intent: JSON.stringify(file) }).execute();
+}
+
+/** The ledger has the file of a refused attachment as attached: a call that it does not have did that. */
+async function markRefused(
+  queries: LedgerQueries,
+  { operation: { kind, intent }, result }: RecoveryRecord,
+  at: number,
+): Promise<void> {
+  if (kind !== "attach" || result.outcome !== "rejected" || intent.draftId === undefined) return;
+  await addRecord(queries, tables.maybe_published, { draftId: intent.draftId, at });
 }
 
 /**
@@ -221,15 +232,16 @@ async function recordedProduct(queries: LedgerQueries, effect: ProductEffect): P
 
 /** Reverts what contradicts the outcome: what a settlement recorded of a refused call, and the records of other products. */
 async function revertLedger(queries: LedgerQueries, record: RecoveryRecord): Promise<void> {
-  const { kind, address, intent } = record.operation;
+  const { id, kind, address, intent } = record.operation;
   for (const effect of record.effects) {
     if (effect.type === "published") await publicationOf(queries, effect).execute();
     else if (effect.type === "duplicated") await duplicateOf(queries, effect.name).execute();
   }
   if (record.result.outcome !== "rejected") return;
   const { draftId, revision, name } = intent;
-  // A later call may have made a product; a refresh has confirmed what a person said of one.
-  const done = queries.selectFrom("operations").select("intent").where("outcome", "=", "done");
+  // A later call may have made a product; a refresh has confirmed what a person said of one. Ids rise.
+  const later = queries.selectFrom("operations").select("intent").where("id", ">", id);
+  const done = later.where("outcome", "=", "done");
   const calls = await done.where("kind", "=", kind).where("address", "=", address).execute();
   const isMade = calls.some((call) => intentSchema.parse(JSON.parse(call.intent)).revision === revision);
   const by = isMade ? (["operator"] as const) : (["operator", "get", "import"] as const);

@@ -56,10 +56,12 @@ export function openValues(
   record: RecordedAttachment,
   doubts: readonly RecordedOperation[] = [],
 ): Attributes | undefined {
-  if (record.provenance.by !== "operator" && !doubts.some(({ kind }) => kind === "update")) return undefined;
-  const certain = new Set(Object.keys(withoutDoubtful(record, doubts)));
+  // A detach in doubt has changed no value of a file that is still attached.
+  const updates = doubts.filter(({ kind }) => kind === "update");
+  if (record.provenance.by !== "operator" && updates.length === 0) return undefined;
+  const certain = new Set(Object.keys(withoutDoubtful(record, updates)));
   return omitAttributes(
-    { ...clearedAttributes(possibleValues(record, doubts)), ...record.attributes },
+    { ...clearedAttributes(possibleValues(record, updates)), ...record.attributes },
     certain,
   );
 }

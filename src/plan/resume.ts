@@ -24,6 +24,7 @@ import {
 } from "../model/recorded.ts";
 import { changedAttributes, fileResource, pickAttributes } from "../model/resource.ts";
 import { repeatableDoubts, withoutDoubtful } from "../model/unsettled.ts";
+import { recordedState } from "./attachment-states.ts";
 import { sortDiagnostics } from "./differences.ts";
 import { doubtsOfCopy, draftsInDoubt, inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
 import { excludeUnsettled } from "./exclude-waiting.ts";
@@ -172,7 +173,9 @@ class RestOfPlan {
     if (record === undefined) return "stale";
     const known = withoutDoubtful(record, this.#repeatable.get(file));
     const left = changedAttributes(record.kind, known, change.after);
-    return left.length === 0 ? [] : [{ ...change, attributes: left }];
+    // What the first call has set is recorded, and not sent again.
+    const before = recordedState({ ...record, attributes: known }, change.address);
+    return left.length === 0 ? [] : [{ ...change, before, attributes: left }];
   }
 
   /** Another entry of the plan may have taken the old file over. */

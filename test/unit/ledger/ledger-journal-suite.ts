@@ -46,12 +46,12 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await kept()).toEqual([]);
     });
 
-    test("releases the values of an entry once no call can have taken its file", async () => {
+    test("releases the values of an entry when the call that was to take its file was refused", async () => {
       const { ledger } = await make();
       const source = "drafts/7/product_files/source:a";
       await ledger.record([attached(1, { address: source, attributes: { renderer: "vray" } })]);
       await ledger.startRun(sampleRun);
-      for (const id of ["op-1", "op-2", "op-3"]) {
+      const take = async (id: string) => {
         const { intent, ...rest } = attachOperation(id, 1);
         await ledger.begin({
           ...rest,
@@ -60,16 +60,18 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
           address: "drafts/7/product_files/source:b",
           intent: { ...intent, takesOver: true },
         });
-      }
+      };
       const kept = async () => [...(await ledger.load()).keptValues.keys()];
-      await ledger.finish("op-1", { outcome: "rejected", status: 403, attempts: 1 }, []);
-      await ledger.finish("op-2", unknown, []);
-      await ledger.finish("op-3", { outcome: "not_sent", attempts: 0 }, []);
-      expect(await kept()).toEqual([source]);
-      await ledger.record([{ type: "settled", operationId: "op-2", outcome: "not_sent" }]);
+      const refused = { outcome: "rejected", status: 403, attempts: 1 } as const;
+      await take("refused");
+      await ledger.finish("refused", refused, []);
       expect(await kept()).toEqual([]);
       // A limit refuses a call that is sent later: the values are kept again.
-      await ledger.resend("op-1");
+      await ledger.resend("refused");
+      expect(await kept()).toEqual([source]);
+      await take("lost");
+      await ledger.finish("lost", unknown, []);
+      await ledger.finish("refused", refused, []);
       expect(await kept()).toEqual([source]);
     });
 

@@ -266,6 +266,42 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.load()).toMatchObject({ publications: [], duplicates: [{ productId: 6 }] });
     });
 
+    test("of a refused copy take back what a person said, although an earlier copy was made", async () => {
+      const { ledger } = await make();
+      const copy = {
+        ...publishOperation,
+        kind: "duplicate",
+        address: "duplicates/a",
+        intent: { name: "a", productId: 5 },
+      } as const;
+      const copied = (productId: number, by: Provenance["by"]): LedgerEffect => ({
+        type: "duplicated",
+        name: "a",
+        from: { by: "product_id", productId: 5 },
+        sourceProductId: 5,
+        productId,
+        provenance: { by, at: 1 },
+      });
+      await begin(ledger, { ...copy, id: "1" });
+      await ledger.finish("1", done, [copied(6, "post")]);
+      await ledger.record([{ type: "duplicate_forgotten", name: "a" }]);
+      const refusedCopy = { ...copy, id: "2" };
+      await ledger.begin(refusedCopy);
+      await ledger.record([copied(7, "get"), { type: "settled", operationId: "2", outcome: "done" }]);
+      const outcome = record({ operation: refusedCopy, result: refused, effects: [] });
+      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
+      expect((await ledger.load()).duplicates).toEqual([]);
+    });
+
+    test("of a refused attachment show that its draft may be published where the file is attached", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      await ledger.record([attached(1), { type: "settled", operationId: "op", outcome: "done" }]);
+      const outcome = record({ result: { ...refused, status: 401 }, effects: [] });
+      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "in_doubt" });
+      expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
+    });
+
     test.each([
       { said: "what a person said, although it is confirmed", isMade: false },
       { said: "nothing of the product that a different call has made", isMade: true },

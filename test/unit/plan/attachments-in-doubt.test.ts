@@ -206,9 +206,11 @@ test("an entry that is put back after an update and a detach in doubt gets its l
     address: "drafts/1/product_files/10",
     intent: { ...file, fileId: 10, attributes: { renderer: "b" } },
   });
+  // The format was never sent, so it is no doubt.
+  const known = [recordedFile(1, 10, { attributes: { renderer: "a", file_format: "x" } })];
   const { changes } = planOf(
     desired(wantedFile(1, 10)),
-    recordedWith({ attachments, inDoubt: [update, detach] }),
+    recordedWith({ attachments: known, inDoubt: [update, detach] }),
   );
   expect(changes).toMatchObject([
     { action: "in_doubt", after: { file_id: 10, renderer: "a" }, attributes: ["renderer"] },

@@ -292,6 +292,14 @@ describe("what is left of a plan that was applied in part", () => {
     );
   });
 
+  test("is an update from what is recorded by now, not from what the plan was made from", () => {
+    const desired = { renderer: "b", file_format: "fbx" };
+    const after = { renderer: "b", file_format: "obj" };
+    expect(rest({ desired, before: { renderer: "a", file_format: "fbx" }, after }, "update")).toMatchObject([
+      { before: after, attributes: ["file_format"] },
+    ]);
+  });
+
   test("sets the values of the plan where the ledger lacks what a refused call has sent", () => {
     const attachment = wantedFile(1, 2, { file_format: "fbx" });
     const made = planOf(
