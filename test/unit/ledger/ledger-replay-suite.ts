@@ -4,19 +4,20 @@ import type { LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
 import type { Provenance } from "../../../src/model/recorded.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
-import { attached, attachment, attachOperation, lostResponse, sampleRun } from "./ledger-values.ts";
+import {
+  attached,
+  attachment,
+  attachOperation,
+  copied,
+  copyOperation,
+  lostResponse,
+  publishOperation,
+  sampleRun,
+} from "./ledger-values.ts";
 
 const done = { outcome: "done", status: 201, attempts: 1 } as const;
 const refused = { outcome: "rejected", status: 422, attempts: 1, failure: lostResponse } as const;
 const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
-
-const publishOperation: NewOperation = {
-  ...attachOperation("op"),
-  address: "drafts/7/product",
-  kind: "publish",
-  path: "/api/products",
-  intent: { draftId: 7, revision: 1 },
-};
 
 function record(other: Partial<RecoveryRecord> = {}): RecoveryRecord {
   return {
@@ -245,20 +246,9 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
         publication(5, "operator"),
         { type: "settled", operationId: "op", outcome: "done" },
       ]);
-      const copy = { ...publishOperation, id: "copy", kind: "duplicate", address: "duplicates/a" } as const;
-      await ledger.begin({ ...copy, intent: { name: "a", productId: 5 } });
-      await ledger.record([
-        {
-          type: "duplicated",
-          name: "a",
-          from: { by: "product_id", productId: 5 },
-          sourceProductId: 5,
-          productId: 6,
-          provenance: { by: "post", at: 1 },
-        },
-        { type: "settled", operationId: "copy", outcome: "done" },
-      ]);
-      for (const operation of [publishOperation, { ...copy, intent: { name: "a", productId: 5 } }]) {
+      await ledger.begin(copyOperation);
+      await ledger.record([copied(6), { type: "settled", operationId: "op-2", outcome: "done" }]);
+      for (const operation of [publishOperation, copyOperation]) {
         const outcome = record({ operation, result: refused, effects: [] });
         expect(await ledger.replay(outcome)).toMatchObject({ type: "conflict" });
         expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
@@ -268,27 +258,12 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
 
     test("of a refused copy take back what a person said, although an earlier copy was made", async () => {
       const { ledger } = await make();
-      const copy = {
-        ...publishOperation,
-        kind: "duplicate",
-        address: "duplicates/a",
-        intent: { name: "a", productId: 5 },
-      } as const;
-      const copied = (productId: number, by: Provenance["by"]): LedgerEffect => ({
-        type: "duplicated",
-        name: "a",
-        from: { by: "product_id", productId: 5 },
-        sourceProductId: 5,
-        productId,
-        provenance: { by, at: 1 },
-      });
-      await begin(ledger, { ...copy, id: "1" });
-      await ledger.finish("1", done, [copied(6, "post")]);
+      await begin(ledger, { ...copyOperation, id: "op-1" });
+      await ledger.finish("op-1", done, [copied(6)]);
       await ledger.record([{ type: "duplicate_forgotten", name: "a" }]);
-      const refusedCopy = { ...copy, id: "2" };
-      await ledger.begin(refusedCopy);
-      await ledger.record([copied(7, "get"), { type: "settled", operationId: "2", outcome: "done" }]);
-      const outcome = record({ operation: refusedCopy, result: refused, effects: [] });
+      await ledger.begin(copyOperation);
+      await ledger.record([copied(7, "get"), { type: "settled", operationId: "op-2", outcome: "done" }]);
+      const outcome = record({ operation: copyOperation, result: refused, effects: [] });
       expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
       expect((await ledger.load()).duplicates).toEqual([]);
     });

@@ -1,6 +1,6 @@
 import type { CallFailure } from "../../../src/model/outcome.ts";
 import type { Clock, LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
-import type { RecordedAttachment } from "../../../src/model/recorded.ts";
+import type { Provenance, RecordedAttachment } from "../../../src/model/recorded.ts";
 
 /** A clock that advances by three seconds at each read of `monotonic`. */
 export function hurriedClock(): Clock {
@@ -50,3 +50,28 @@ export const lostResponse: CallFailure = {
   errors: [{ status: "504", detail: "gateway", meta: { id: 3 } }],
   stops: "draft",
 };
+
+export const publishOperation: NewOperation = {
+  ...attachOperation("op"),
+  address: "drafts/7/product",
+  kind: "publish",
+  path: "/api/products",
+  intent: { draftId: 7, revision: 1 },
+};
+
+export const copyOperation: NewOperation = {
+  ...publishOperation,
+  id: "op-2",
+  address: "duplicates/a",
+  kind: "duplicate",
+  intent: { name: "a", productId: 5 },
+};
+
+export const copied = (productId: number, by: Provenance["by"] = "post"): LedgerEffect => ({
+  type: "duplicated",
+  name: "a",
+  from: { by: "product_id", productId: 5 },
+  sourceProductId: 5,
+  productId,
+  provenance: { by, at: 1 },
+});
