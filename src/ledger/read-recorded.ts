@@ -1,5 +1,13 @@
 import { z } from "zod";
-import type { Recorded, RecordedNames, RecordedOwner } from "../model/recorded.ts";
+import {
+  fileResourceOf,
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedNames,
+  type RecordedOperation,
+  type RecordedOwner,
+} from "../model/recorded.ts";
+import { fileResource } from "../model/resource.ts";
 import { readInDoubt } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { parseRow, readRecords } from "./records.ts";
@@ -15,6 +23,7 @@ export async function readRecorded(database: LedgerDatabase, queries: LedgerQuer
   const maybePublished = await read(tables.maybe_published);
   const versions = await read(tables.versions);
   const keptValues = await read(tables.kept_values);
+  const attachments = await read(tables.attachments);
   return {
     lineage: meta.lineage,
     serial: meta.serial,
@@ -23,14 +32,26 @@ export async function readRecorded(database: LedgerDatabase, queries: LedgerQuer
     ...(await readNames(database, queries)),
     protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
     maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
-    attachments: await read(tables.attachments),
+    attachments,
     keptValues: new Map(keptValues.map(({ address, attributes }) => [address, attributes])),
     uploads: await read(tables.uploads),
     storedObjects: await read(tables.stored_objects),
     refreshes: await read(tables.refreshes),
     versions: new Map(versions.map((version) => [version.address, version])),
-    inDoubt: await readInDoubt(queries, location),
+    inDoubt: withoutProbes(await readInDoubt(queries, location), attachments),
   };
+}
+
+/** A lost probe leaves nothing to settle of a file that is not recorded: it is not ours. */
+function withoutProbes(
+  inDoubt: readonly RecordedOperation[],
+  attachments: readonly RecordedAttachment[],
+): readonly RecordedOperation[] {
+  if (!inDoubt.some(({ intent }) => intent.isProbe)) return inDoubt;
+  const known = new Set(attachments.map(fileResource));
+  return inDoubt.filter(
+    (operation) => !operation.intent.isProbe || known.has(fileResourceOf(operation) ?? ""),
+  );
 }
 
 /** Part of a transaction: the titles of drafts, by id, and the products. */

@@ -289,6 +289,8 @@ const knownIntent = z.object({
   formerAddress: optionalText,
   /** The recorded file is another entry's, which stays and gets another file: its values are kept for that. */
   takesOver: z.literal(true).exactOptional(),
+  /** Of an update that `draftsync doctor` sends without attributes: it shows no attachment of ours. */
+  isProbe: z.literal(true).exactOptional(),
   /** Of a call that adopts a file: the status with which its attachment was refused, so that another call attached it. */
   refusedWith: optionalInteger,
 });

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { systemClock } from "../../src/model/ports.ts";
 import type { Behavior, RequestLogEntry, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
@@ -217,6 +219,25 @@ describe("doctor with a service that a probe changes", () => {
   });
 });
 
+test("doctor sends no probe of a file while a call about it is in doubt", async () => {
+  await start();
+  const ledger = await openLedger({ location: `${folder.path}/.draftsync/state.db`, clock: systemClock });
+  await ledger.startRun({ id: "run", command: "apply", planId: "", startedAt: 1 });
+  await ledger.begin({
+    id: "update",
+    runId: "run",
+    address: "drafts/48213/product_files/9900011",
+    kind: "update",
+    method: "PATCH",
+    path: "/api/drafts/48213/product_files/9900011",
+    intent: { draftId: 48213, fileKind: "product_files", fileId: 9900011, attributes: { renderer: "x" } },
+  });
+  await ledger.close();
+  const { code, found } = await run(probing);
+  expect({ code, found }).toMatchObject({ code: 4, found: { ...usual, probe: "failed probe-failed" } });
+  expect(lines().filter((line) => !line.startsWith("GET"))).toEqual([]);
+});
+
 describe("approval of doctor probes", () => {
   test("is required before any call if there is no terminal", async () => {
     await start();
@@ -228,8 +249,6 @@ describe("approval of doctor probes", () => {
 
   test("does not override the lock, and the other checks still run", async () => {
     await start();
-    const { openLedger } = await import("../../src/ledger/open-ledger.ts");
-    const { systemClock } = await import("../../src/model/ports.ts");
     const ledger = await openLedger({ location: `${folder.path}/.draftsync/state.db`, clock: systemClock });
     const lease = await ledger.acquireLock({ holder: { user: "ann", host: "h", pid: 1, command: "apply" } });
     const { code, found } = await run(probing);

@@ -6,10 +6,11 @@ import { formatFirstProbe, formatProbeNotice } from "../../doctor/report.ts";
 import { formatAddress } from "../../model/address.ts";
 import type { CallResult } from "../../model/outcome.ts";
 import { type LedgerEffect, systemClock } from "../../model/ports.ts";
-import type { RecordedAttachment } from "../../model/recorded.ts";
-import { type Attributes, type FileTarget, withoutEmpty } from "../../model/resource.ts";
+import { fileResourceOf, type RecordedAttachment } from "../../model/recorded.ts";
+import { type Attributes, type FileTarget, fileResource, withoutEmpty } from "../../model/resource.ts";
 import { typeOfFile } from "../../service/documents.ts";
 import { approve } from "./approval.ts";
+import { CliError } from "./cli-error.ts";
 import { type ExitCode, exitCode, exitCodeOf } from "./exit-code.ts";
 import { inRun, type Operate } from "./single-call.ts";
 import { withLock } from "./with-lock.ts";
@@ -35,7 +36,7 @@ export interface ProbedChecks {
 /**
  * Asks for approval, and probes. A probe may change the file at a service that does not follow JSON:API, so it is sent as
  * every writing call: under the lock, its intent recorded before the first byte and its outcome after. If the file is
- * recorded, so are its new attributes; nothing is adopted.
+ * recorded, so are its new attributes; nothing is adopted. A file with a call in doubt is not probed: the probe would settle that.
  */
 export async function probeFile(request: ProbeRequest): Promise<ProbedChecks> {
   const { workspace, lockTimeout: waitMs } = request;
@@ -51,7 +52,13 @@ async function probeLocked(request: ProbeRequest): Promise<ProbedChecks> {
   const { workspace, client, target, approved } = request;
   const { cli, config } = workspace;
   const { draftId, kind, fileId } = target;
-  const { attachments } = await (await workspace.ledger()).load();
+  const { attachments, inDoubt: doubts } = await (await workspace.ledger()).load();
+  if (doubts.some((operation) => fileResourceOf(operation) === fileResource(target))) {
+    throw new CliError(`a call about file ${fileId} of draft ${draftId} is in doubt; no probe was sent`, {
+      code: "operation-in-doubt",
+      hint: "Settle it first, with `draftsync apply` or `draftsync resolve`.",
+    });
+  }
   const record = attachments.find(
     (each) => each.draftId === draftId && each.kind === kind && each.fileId === fileId,
   );
@@ -89,7 +96,7 @@ async function sendProbes(
     const { outcome } = await operate({
       address: record?.address ?? formatAddress(own),
       kind: "update",
-      intent: { draftId, fileKind: kind, fileId, attributes: {} },
+      intent: { draftId, fileKind: kind, fileId, attributes: {}, isProbe: true },
       call: async (write) => {
         const { result, probe } = await client.probe(target, method, write);
         probes.push(probe);
@@ -97,7 +104,7 @@ async function sendProbes(
       },
       effects: (result) => effectsOf(result, record),
     });
-    inDoubt ||= outcome === "unknown";
+    inDoubt ||= outcome === "unknown" && record !== undefined;
     const files = probes.flatMap(({ file }) => file ?? []);
     if (files.length === 1 && files[0] !== undefined)
       workspace.cli.terminal.err(formatFirstProbe(files[0].attributes));

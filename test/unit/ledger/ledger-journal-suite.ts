@@ -75,6 +75,16 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await kept()).toEqual([source]);
     });
 
+    test("has a probe in doubt only of a file that is recorded", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      const { intent, ...rest } = attachOperation("probe", 1);
+      await ledger.begin({ ...rest, kind: "update", intent: { ...intent, attributes: {}, isProbe: true } });
+      expect((await ledger.load()).inDoubt).toEqual([]);
+      await ledger.record([attached(1)]);
+      expect((await ledger.load()).inDoubt).toMatchObject([{ id: "probe" }]);
+    });
+
     test("keeps an operation with an unknown outcome in doubt, with the reason, until it is settled", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
