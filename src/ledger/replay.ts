@@ -158,7 +158,7 @@ function decide(circumstances: {
   const { found, record, products, choice } = circumstances;
   // Without attempts, it only ended because its lock was taken over.
   if (found?.attempts !== undefined && !wasSentAgain(found, record)) {
-    const wasLeft = found.outcome === "unknown" && isLeftInDoubt(record);
+    const wasLeft = found.outcome === "unknown" && isLeftInDoubt(record, true);
     if (found.outcome === record.result.outcome || wasLeft || choice === "keep-ledger")
       return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };

@@ -4,7 +4,8 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift, FoundDrift } from "../model/drift.ts";
 import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
 import type { Observed } from "../model/observed.ts";
-import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+import { fileResourceOf, type Recorded, type RecordedAttachment } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import type { Differences } from "./differences.ts";
 
@@ -121,4 +122,21 @@ function unreadable({ unreadable: items }: Observed): Diagnostic[] {
       ...(first.failure.hint === undefined ? {} : { hint: first.failure.hint }),
     },
   ];
+}
+
+/**
+ * What is recorded once the reads of a refresh are: a plan that records nothing is made from them, too. A file with a call in
+ * doubt stays as it is, because its doubt does.
+ */
+export function applyReads(recorded: Recorded, confirmations: readonly LedgerEffect[]): Recorded {
+  const doubtful = new Set(recorded.inDoubt.map(fileResourceOf));
+  const read = new Map(
+    confirmations.flatMap((effect) => {
+      if (effect.type !== "rerecorded") return [];
+      const file = fileResource(effect.attachment);
+      return doubtful.has(file) ? [] : [[file, effect.attachment] as const];
+    }),
+  );
+  const attachments = recorded.attachments.map((record) => read.get(fileResource(record)) ?? record);
+  return { ...recorded, attachments };
 }

@@ -6,7 +6,7 @@ import type { Observed } from "../model/observed.ts";
 import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { addObservations, applyDrift, markDrift } from "./apply-drift.ts";
+import { addObservations, applyDrift, applyReads, markDrift } from "./apply-drift.ts";
 import { diffAttachments } from "./diff-attachments.ts";
 import { diffDuplicates } from "./diff-duplicates.ts";
 import { diffPublications } from "./diff-publications.ts";
@@ -44,7 +44,7 @@ export interface PlanInput {
  */
 export function buildPlan(input: PlanInput): Plan {
   const { desired, recorded, observed } = input;
-  const known = applyDrift(recorded, observed?.drift ?? []);
+  const known = applyDrift(applyReads(recorded, observed?.confirmations ?? []), observed?.drift ?? []);
   const all = mergeDifferences([
     diffProtection(desired, known),
     markDrift(diffAttachments(desired, known), observed?.drift ?? []),

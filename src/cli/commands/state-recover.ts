@@ -165,7 +165,10 @@ async function replayLogs(
   flags: RecoverFlags,
 ): Promise<readonly Replayed[]> {
   const paths = logs.map(({ path }) => path);
-  const records = log.claim(paths);
+  const claimed = log.claim(paths);
+  // Another machine may have added an outcome of its ledger since the logs were chosen.
+  const lineages = new Set(recordsOf(logs).map(({ lineage }) => lineage));
+  const records = claimed.filter(({ lineage }) => lineages.has(lineage));
   const replayed: Replayed[] = [];
   try {
     await replayAll(records, workspace, flags, replayed);
@@ -173,7 +176,7 @@ async function replayLogs(
     const settled = new Set(
       replayed.flatMap(({ record, result }) => (result.type === "conflict" ? [] : record)),
     );
-    const remaining = records.filter((record) => !settled.has(record));
+    const remaining = claimed.filter((record) => !settled.has(record));
     log.settle(paths, remaining);
   }
   return replayed;

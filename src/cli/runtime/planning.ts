@@ -106,7 +106,7 @@ export async function makePlan(workspace: Workspace, request: PlanRequest): Prom
     const confirmations = observed.confirmations.filter(isNews);
     if (underLock && confirmations.length > 0) recorded = await recordConfirmations(workspace, confirmations);
     if (failure !== undefined) throw failure;
-    return planFrom(observed);
+    return planFrom(underLock ? { ...observed, confirmations: [] } : observed);
   };
   const skipRefresh = async (how: RefreshMode): Promise<Plan | undefined> => {
     if (how !== "budget" || !underLock || !(await wasCut(workspace, request.limits))) return undefined;

@@ -7,7 +7,13 @@ import { formatAddress } from "../../model/address.ts";
 import type { CallResult } from "../../model/outcome.ts";
 import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import { fileResourceOf, type RecordedAttachment } from "../../model/recorded.ts";
-import { type Attributes, type FileTarget, fileResource, withoutEmpty } from "../../model/resource.ts";
+import {
+  type Attributes,
+  type FileTarget,
+  fileResource,
+  mergeAttributes,
+  withoutEmpty,
+} from "../../model/resource.ts";
 import { typeOfFile } from "../../service/documents.ts";
 import { approve } from "./approval.ts";
 import { CliError } from "./cli-error.ts";
@@ -120,5 +126,6 @@ function effectsOf(
   const current = new Map(Object.entries(result.value));
   if (Object.entries(record.attributes).every(([name, value]) => current.get(name) === value)) return [];
   const provenance = { by: "probe", at: systemClock.now() } as const;
-  return [{ type: "rerecorded", attachment: { ...record, attributes: result.value, provenance } }];
+  const attributes = mergeAttributes(record.kind, record.attributes, result.value);
+  return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
 }

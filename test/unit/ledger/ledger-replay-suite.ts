@@ -275,6 +275,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       const outcome = record({ result: { ...refused, status: 401 }, effects: [] });
       expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "in_doubt" });
       expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
+      expect(await ledger.replay(outcome)).toEqual({ type: "known" });
     });
 
     test.each([

@@ -6,7 +6,9 @@ import {
   planOf,
   recordedFile,
   recordedWith,
+  refreshSummary,
   wantedFile,
+  wantedSource,
 } from "../../support/planning.ts";
 import { doubt } from "./support.ts";
 
@@ -153,5 +155,31 @@ describe("a duplicate of a draft's product", () => {
     const drafts = [draftWith(1, { publish: { revision, position: 1 } })];
     const plan = planOf(desiredWith({ drafts, duplicates }), given);
     expect(plan.changes.find(({ action }) => action === "duplicate")?.after).toEqual(after);
+  });
+});
+
+describe("what a refresh has read", () => {
+  const source = "drafts/1/product_files/source:a.glb";
+  const old = recordedFile(1, 10, { address: source, sha256: "old", attributes: { renderer: "recorded" } });
+  const read = { ...old, attributes: { renderer: "read" }, provenance: { by: "probe", at: 5 } } as const;
+  const file = { draftId: 1, fileKind: "product_files", fileId: 10 } as const;
+  const update = doubt({ kind: "update", address: source, intent: { ...file, attributes: {} } });
+  test.each([
+    { is: "is kept by a replacement that a plan shows", inDoubt: [], renderer: "read" },
+    { is: "is left to the next apply while its file is in doubt", inDoubt: [update], renderer: "recorded" },
+  ])("$is", ({ inDoubt, renderer }) => {
+    const draft = draftWith(1, { attachments: [wantedSource(1, "a.glb", "new", {})] });
+    const observed = {
+      summary: refreshSummary(),
+      drift: [],
+      unreadable: [],
+      confirmations: [{ type: "rerecorded", attachment: read } as const],
+    };
+    const { changes } = planOf(
+      desiredWith({ drafts: [draft] }),
+      recordedWith({ attachments: [old], inDoubt }),
+      { observed },
+    );
+    expect(changes.find(({ action }) => action === "replace")?.after).toMatchObject({ renderer });
   });
 });
