@@ -32,7 +32,8 @@ interface ReplayContext {
  *
  * A call about a file is recorded in doubt, without its effects, and apply settles it: the ledger may know something newer, such
  * as what another call has set, or a person has imported, since. Clocks do not show which came last. A call that was refused is
- * no doubt, unless its refusal says something of the file.
+ * no doubt, unless its refusal says something of the file. So it conflicts with nothing: what was settled differently is settled
+ * once more, and a file that the ledger has although its attachment was refused shows that its draft may be published.
  *
  * `keep-ledger` records the outcome without its effects; `use-recovered` reverts the settlement, or replaces the record of
  * the other product.
@@ -57,14 +58,14 @@ export async function replay(
   } else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
   if (course.type === "note") {
     await finishOperation(queries, operation.id, { ...result, at });
+    if (found?.settled?.as === "done") await markRefused(queries, record, at);
     return course.overruled ? { type: "noted", ...other } : { type: "known" };
   }
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await reopenOperation(queries, operation.id);
-  if (isLeftInDoubt(record, course.overrules)) {
+  if (isLeftInDoubt(record)) {
     await finishOperation(queries, operation.id, { ...stillInDoubt(record), at });
     if (result.outcome === "rejected") await dropSent(queries, operation);
-    if (course.overrules) await markRefused(queries, record, at);
     return { type: "in_doubt", ...other };
   }
   const finished = await finishOperation(queries, operation.id, { ...result, at });
@@ -78,11 +79,11 @@ export async function replay(
   return { type: "recorded", ...other };
 }
 
-/** A refusal, too, when it may say that the file is attached already, or gone, or when the ledger has it as done. */
-function isLeftInDoubt({ operation, result, effects }: RecoveryRecord, overrules = false): boolean {
+/** A refusal, too, when it may say that the file is attached already, or gone. */
+function isLeftInDoubt({ operation, result, effects }: RecoveryRecord): boolean {
   if (fileResourceOf(operation) === undefined) return false;
   if (result.outcome !== "rejected") return result.outcome === "done";
-  return overrules || effects.length > 0 || (operation.kind === "attach" && isAttachRefusal(result.status));
+  return effects.length > 0 || (operation.kind === "attach" && isAttachRefusal(result.status));
 }
 
 /** The status says of an attachment that it was refused. */
@@ -156,10 +157,11 @@ function decide(circumstances: {
   readonly choice: ConflictChoice | undefined;
 }): Course {
   const { found, record, products, choice } = circumstances;
+  const isFile = fileResourceOf(record.operation) !== undefined;
   // Without attempts, it only ended because its lock was taken over.
   if (found?.attempts !== undefined && !wasSentAgain(found, record)) {
-    const wasLeft = found.outcome === "unknown" && isLeftInDoubt(record, true);
-    if (found.outcome === record.result.outcome || wasLeft || choice === "keep-ledger")
+    const wasLeft = isFile && found.outcome === "unknown";
+    if (wasLeft || found.outcome === record.result.outcome || choice === "keep-ledger")
       return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };
   }
@@ -172,6 +174,10 @@ function decide(circumstances: {
       ? { type: "record", overrules: false }
       : { type: "note", overruled: false };
   }
+  if (isFile)
+    return record.result.outcome === "done"
+      ? { type: "record", overrules: true }
+      : { type: "note", overruled: false };
   if (choice === undefined) return { type: "conflict", ledger: contradictions.join(", and ") };
   return choice === "keep-ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
 }

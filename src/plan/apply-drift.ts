@@ -129,6 +129,7 @@ function unreadable({ unreadable: items }: Observed): Diagnostic[] {
  * doubt stays as it is, because its doubt does.
  */
 export function applyReads(recorded: Recorded, confirmations: readonly LedgerEffect[]): Recorded {
+  if (confirmations.length === 0) return recorded;
   const doubtful = new Set(recorded.inDoubt.map(fileResourceOf));
   const read = new Map(
     confirmations.flatMap((effect) => {

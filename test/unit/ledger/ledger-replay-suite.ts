@@ -141,38 +141,24 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.operations()).toMatchObject([{ outcome: "done", settled: { as: "done" } }]);
     });
 
-    test.each([
-      { settled: "not_sent", result: done, preferred: "in_doubt", outcome: "unknown" },
-      { settled: "done", result: refused, preferred: "in_doubt", outcome: "unknown" },
-    ] as const)(
-      "conflict when $result.outcome meets settled as $settled",
-      async ({ settled, result, preferred, outcome: outcomeOf }) => {
-        const { ledger } = await make();
-        await begin(ledger);
-        await settle(ledger, settled);
-        const outcome = record({ result, effects: result.outcome === "done" ? [attached(1)] : [] });
-        const before = await ledger.operations();
-        expect(await ledger.replay(outcome)).toEqual({
-          type: "conflict",
-          ledger: expect.stringContaining(`settled as ${settled}`),
-        });
-        expect(await ledger.operations()).toEqual(before);
-        expect((await ledger.load()).attachments).toEqual([]);
-        expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: preferred });
-        expect((await ledger.load()).attachments).toEqual([]);
-        expect(await ledger.operations()).toMatchObject([{ outcome: outcomeOf }]);
-        expect((await ledger.operations())[0]?.settled).toBeUndefined();
-      },
-    );
-
-    test("stay in the history next to the settlement when the ledger is preferred", async () => {
+    test("of a file that took effect are in doubt once more where they were settled as not sent", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await settle(ledger, "not_sent");
-      expect(await ledger.replay(record(), "keep-ledger")).toEqual({ type: "noted" });
-      expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [] });
-      expect(await ledger.operations()).toMatchObject([{ outcome: "done", settled: { as: "not_sent" } }]);
+      expect(await ledger.replay(record())).toEqual({ type: "in_doubt" });
       expect(await ledger.replay(record())).toEqual({ type: "known" });
+      expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [{ id: "op" }] });
+    });
+
+    test("stay in the history next to the settlement when the ledger is preferred", async () => {
+      const { ledger } = await make();
+      await begin(ledger, publishOperation);
+      await settle(ledger, "not_sent");
+      const outcome = record({ operation: publishOperation, effects: [publication(5)], productId: 5 });
+      expect(await ledger.replay(outcome, "keep-ledger")).toEqual({ type: "noted" });
+      expect(await ledger.load()).toMatchObject({ publications: [], inDoubt: [] });
+      expect(await ledger.operations()).toMatchObject([{ outcome: "done", settled: { as: "not_sent" } }]);
+      expect(await ledger.replay(outcome)).toEqual({ type: "known" });
     });
 
     test("name both products when a publish was settled as not sent and repeated", async () => {
@@ -273,9 +259,9 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       await begin(ledger);
       await ledger.record([attached(1), { type: "settled", operationId: "op", outcome: "done" }]);
       const outcome = record({ result: { ...refused, status: 401 }, effects: [] });
-      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "in_doubt" });
-      expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
       expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+      expect(await ledger.load()).toMatchObject({ attachments: [{ fileId: 1 }], inDoubt: [] });
+      expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
     });
 
     test.each([
