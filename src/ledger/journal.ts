@@ -99,14 +99,18 @@ export async function finishOperation(
   { outcome, status, attempts, failure, at }: OperationResult & { readonly at: number },
 ): Promise<FinishedOperation> {
   const failed = failure === undefined ? null : JSON.stringify(failure);
-  const { rows } = await sql<FinishedOperation>`update operations
+  const { rows } = await sql<FinishedOperation & { readonly intent: string }>`update operations
     set finished_at = ${at}, outcome = ${outcome}, status = ${status ?? null}, attempts = ${attempts}, failure = ${failed}
     where id = ${operationId} and (attempts is null or (outcome = 'rejected' and ${outcome} = 'rejected'))
-    returning run_id as "runId", path, address`.execute(queries);
-  if (rows[0] === undefined)
+    returning run_id as "runId", path, address, intent`.execute(queries);
+  const [finished] = rows;
+  if (finished === undefined)
     throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
-  if (outcome === "rejected" || outcome === "not_sent") await releaseUntakenBy(queries, operationId);
-  return rows[0];
+  if (outcome === "rejected" || outcome === "not_sent") {
+    const target = takenBy(parseIntent(finished.intent));
+    if (target !== undefined) await releaseUntaken(queries, target, finished.path);
+  }
+  return finished;
 }
 
 /** Keeps the values of an entry whose file a call takes over. */
@@ -116,12 +120,6 @@ async function keepTaken(
 ): Promise<void> {
   const target = takenBy(intent);
   if (target !== undefined) await keepValues(queries, { target, taker: address, sent: intent.attributes });
-}
-
-/** The opposite of {@link keepTaken}, for a call whose response says that it was not carried out. */
-async function releaseUntakenBy(queries: LedgerQueries, operationId: string): Promise<void> {
-  const target = takenBy((await readOperation(queries, operationId)).intent);
-  if (target !== undefined) await releaseUntaken(queries, target);
 }
 
 function takenBy(intent: OperationIntent): FileTarget | undefined {
@@ -134,7 +132,12 @@ async function readOperation(queries: LedgerQueries, id: string) {
     .select(["address", "kind", "status", "intent"])
     .where("id", "=", id)
     .executeTakeFirstOrThrow();
-  return { address, kind, status, intent: intentSchema.parse(JSON.parse(intent)) };
+  return { address, kind, status, intent: parseIntent(intent) };
+}
+
+/** The column `intent`. */
+export function parseIntent(json: string): OperationIntent {
+  return intentSchema.parse(JSON.parse(json));
 }
 
 /**

@@ -35,9 +35,13 @@ export async function keepValues(queries: LedgerQueries, { target, taker, sent }
 
 /**
  * A takeover was refused, or not sent: the entry still has its file, with the values that it has by now. A record that was only
- * observed may lack what was kept before, and another call in doubt may have taken the file. Part of a transaction.
+ * observed may lack what was kept before, and another call in doubt about its `path` may have taken it. Part of a transaction.
  */
-export async function releaseUntaken(queries: LedgerQueries, target: FileTarget): Promise<void> {
+export async function releaseUntaken(
+  queries: LedgerQueries,
+  target: FileTarget,
+  path: string,
+): Promise<void> {
   const record = await selectAttachment(queries, target)
     .where("provenance_by", "in", ["post", "patch"])
     .select("address")
@@ -46,7 +50,7 @@ export async function releaseUntaken(queries: LedgerQueries, target: FileTarget)
   const inDoubtToo = await queries
     .selectFrom("operations")
     .select("id")
-    .where("path", "=", `/api/${fileResource(target)}`)
+    .where("path", "=", path)
     .where(inDoubt)
     .executeTakeFirst();
   if (inDoubtToo === undefined) await releaseValues(queries, record.address);

@@ -1,12 +1,19 @@
 import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import { fileResourceOf, intentSchema, targetOf } from "../model/recorded.ts";
+import { fileResourceOf, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
 import { isAttachRefusal } from "../model/unsettled.ts";
 import { applyEffect, notePublication } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
-import { beginOperation, finishOperation, resendOperation, startRun, supersede } from "./journal.ts";
+import {
+  beginOperation,
+  finishOperation,
+  parseIntent,
+  resendOperation,
+  startRun,
+  supersede,
+} from "./journal.ts";
 import { addRecord } from "./records.ts";
 import { type LedgerQueries, tables } from "./tables.ts";
 import { raiseVersions } from "./versions.ts";
@@ -249,7 +256,7 @@ async function revertLedger(queries: LedgerQueries, record: RecoveryRecord): Pro
   const later = queries.selectFrom("operations").select("intent").where("id", ">", id);
   const done = later.where("outcome", "=", "done");
   const calls = await done.where("kind", "=", kind).where("address", "=", address).execute();
-  const isMade = calls.some((call) => intentSchema.parse(JSON.parse(call.intent)).revision === revision);
+  const isMade = calls.some((call) => parseIntent(call.intent).revision === revision);
   const by = isMade ? (["operator"] as const) : (["operator", "get", "import"] as const);
   if (kind === "publish" && draftId !== undefined && revision !== undefined)
     await publicationOf(queries, { draftId, revision }).where("provenance_by", "in", by).execute();

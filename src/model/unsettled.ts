@@ -12,8 +12,10 @@ import {
   type Attributes,
   changedAttributes,
   clearedAttributes,
+  type FileKind,
   type FileTarget,
   fileResource,
+  mergeAttributes,
   omitAttributes,
   pickNamed,
 } from "./resource.ts";
@@ -74,14 +76,17 @@ export function possibleValues(
   return { ...attributes, ...attributesSentBy(doubts) };
 }
 
-/** How a file is known once these attributes were read: what a person said stays that until all of it was read. */
-export function provenanceOnceRead(
+/** A file once these attributes of it were read: what a person said stays that until all of it was read. */
+export function onceRead(
+  kind: FileKind,
   { attributes, provenance }: Pick<RecordedAttachment, "attributes" | "provenance">,
-  returned: Attributes,
-  read: Provenance,
-): Provenance {
+  { returned, read }: { readonly returned: Attributes; readonly read: Provenance },
+): Pick<RecordedAttachment, "attributes" | "provenance"> {
   const isPart = Object.keys(attributes).some((name) => !Object.hasOwn(returned, name));
-  return provenance.by === "operator" && isPart ? provenance : read;
+  return {
+    attributes: mergeAttributes(kind, attributes, returned),
+    provenance: provenance.by === "operator" && isPart ? provenance : read,
+  };
 }
 
 /** The attributes that operations have sent; of several values, the last. */

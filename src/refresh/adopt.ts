@@ -4,8 +4,8 @@ import { attachmentsByAddress } from "../model/desired.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { productIdOf, publicationsInForce, type Recorded } from "../model/recorded.ts";
-import { fileResource, mergeAttributes } from "../model/resource.ts";
-import { attributesOnceAttached, effectsOfUpdates, provenanceOnceRead } from "../model/unsettled.ts";
+import { fileResource } from "../model/resource.ts";
+import { attributesOnceAttached, effectsOfUpdates, onceRead } from "../model/unsettled.ts";
 import { hasValuesOf } from "./doubt-outcome.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
 
@@ -122,8 +122,8 @@ function adoptFile(
           attributes: attributesOnceAttached(inDoubt, { record: known, keptValues, attachments }),
           provenance: { by: "operator", at } as const,
         };
-  const attributes = mergeAttributes(target.kind, before?.attributes ?? {}, returned);
-  const provenance = before === undefined ? read : provenanceOnceRead(before, returned, read);
+  const unread = { attributes: {}, provenance: read };
+  const { attributes, provenance } = onceRead(target.kind, before ?? unread, { returned, read });
   const seen = inDoubt.filter((each) => hasValuesOf(each, observation.read));
   const taking = seen.findLast(({ kind }) => kind === "update");
   if (known !== undefined && taking !== undefined && attaching.length === 0) {

@@ -27,7 +27,7 @@ import { isoTime } from "../model/time.ts";
 import {
   effectsOfAttachment,
   effectsOfUpdates,
-  provenanceOnceRead,
+  onceRead,
   unrecordedFile,
   withoutDoubtful,
 } from "../model/unsettled.ts";
@@ -208,20 +208,14 @@ function compare(
     const isKnown = managed[name] !== undefined && seen !== undefined && recorded !== undefined;
     return isKnown && !isSameValue(recorded, seen);
   });
-  const attributes = mergeAttributes(target.kind, record.attributes, returned);
-  if (differing.length === 0) {
-    const confirmed = {
-      ...record,
-      attributes,
-      provenance: provenanceOnceRead(record, returned, { by: "probe", at }),
-    };
-    return { confirmations: [{ type: "rerecorded", attachment: confirmed }] };
-  }
+  const confirmed = onceRead(target.kind, record, { returned, read: { by: "probe", at } });
+  if (differing.length === 0)
+    return { confirmations: [{ type: "rerecorded", attachment: { ...record, ...confirmed } }] };
   const drift: Drift = {
     address: record.address,
     type: "changed",
     before: stateOf(record),
-    after: stateOf({ ...record, attributes }),
+    after: stateOf({ ...record, attributes: confirmed.attributes }),
     attributes: differing,
     confirmed: confirmedState(provenance),
     observed_at: isoTime(at),
@@ -276,10 +270,7 @@ function driftOfDoubtful(
       ? { confirmations: [{ type: "detached", target }, ...settlements] }
       : { drift: [gone(record, at)], confirmations: settlements };
   }
-  const confirmed = {
-    attributes: mergeAttributes(target.kind, record.attributes, returned),
-    provenance: provenanceOnceRead(record, returned, provenance),
-  };
+  const confirmed = onceRead(target.kind, record, { returned, read: provenance });
   const last = others
     .filter((doubt) => hasTakenEffect(doubt, read))
     .sort((a, b) => a.startedAt - b.startedAt)

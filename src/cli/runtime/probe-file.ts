@@ -7,13 +7,8 @@ import { formatAddress } from "../../model/address.ts";
 import type { CallResult } from "../../model/outcome.ts";
 import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import { fileResourceOf, type RecordedAttachment } from "../../model/recorded.ts";
-import {
-  type Attributes,
-  type FileTarget,
-  fileResource,
-  mergeAttributes,
-  withoutEmpty,
-} from "../../model/resource.ts";
+import { type Attributes, type FileTarget, fileResource, withoutEmpty } from "../../model/resource.ts";
+import { onceRead } from "../../model/unsettled.ts";
 import { typeOfFile } from "../../service/documents.ts";
 import { approve } from "./approval.ts";
 import { CliError } from "./cli-error.ts";
@@ -57,17 +52,16 @@ export async function probeFile(request: ProbeRequest): Promise<ProbedChecks> {
 async function probeLocked(request: ProbeRequest): Promise<ProbedChecks> {
   const { workspace, client, target, approved } = request;
   const { cli, config } = workspace;
-  const { draftId, kind, fileId } = target;
+  const { draftId, fileId } = target;
+  const file = fileResource(target);
   const { attachments, inDoubt: doubts } = await (await workspace.ledger()).load();
-  if (doubts.some((operation) => fileResourceOf(operation) === fileResource(target))) {
+  if (doubts.some((operation) => fileResourceOf(operation) === file)) {
     throw new CliError(`a call about file ${fileId} of draft ${draftId} is in doubt; no probe was sent`, {
       code: "operation-in-doubt",
       hint: "Settle it first, with `draftsync apply` or `draftsync resolve`.",
     });
   }
-  const record = attachments.find(
-    (each) => each.draftId === draftId && each.kind === kind && each.fileId === fileId,
-  );
+  const record = attachments.find((each) => fileResource(each) === file);
   const recorded = record === undefined ? undefined : withoutEmpty(record.attributes);
   cli.terminal.log({ level: "info", text: formatProbeNotice(target, recorded), isResult: true });
   const isApproved = await approve(cli, {
@@ -82,7 +76,7 @@ async function probeLocked(request: ProbeRequest): Promise<ProbedChecks> {
   const { probes, inDoubt } = await inRun(workspace, { service: client, command: "doctor" }, (operate) =>
     sendProbes(request, record, operate),
   );
-  const type = typeOfFile(kind, config.service.profile.types);
+  const type = typeOfFile(target.kind, config.service.profile.types);
   const checks = checkFile(probes, { target, recorded, type });
   return { checks, ...(inDoubt ? { exit: exitCode.inDoubt } : {}) };
 }
@@ -125,7 +119,7 @@ function effectsOf(
   if (record === undefined || result.outcome !== "done" || result.status !== 200) return [];
   const current = new Map(Object.entries(result.value));
   if (Object.entries(record.attributes).every(([name, value]) => current.get(name) === value)) return [];
-  const provenance = { by: "probe", at: systemClock.now() } as const;
-  const attributes = mergeAttributes(record.kind, record.attributes, result.value);
-  return [{ type: "rerecorded", attachment: { ...record, attributes, provenance } }];
+  const read = { by: "probe", at: systemClock.now() } as const;
+  const confirmed = onceRead(record.kind, record, { returned: result.value, read });
+  return [{ type: "rerecorded", attachment: { ...record, ...confirmed } }];
 }

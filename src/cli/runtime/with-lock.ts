@@ -86,22 +86,20 @@ export async function withLock<T>(
 const releaseEveryMs = 5000;
 
 /** Of a service: while its process runs, no other one takes its lock over. A ledger that is missing may be put back. */
-function releaseLater({ stateLocation: location }: Config, id: string): void {
+function releaseLater(config: Config, id: string): void {
   const isOver = async () => {
-    const reader = await openLedgerReader({ location, clock: systemClock });
+    const opening = { location: config.stateLocation, clock: systemClock };
+    const reader = await openLedgerReader(opening);
     const lock = await reader.heldLock().finally(() => reader.close());
     if (lock?.id !== id) return !reader.isMissing;
-    const store = await openLedger({ location, clock: systemClock });
+    const store = await openLedger(opening);
     await store.releaseLock(id).finally(() => store.close());
     return true;
   };
-  const again = (): void => {
-    const timer = setTimeout(async () => {
-      if (!(await isOver().catch(() => false))) again();
-    }, releaseEveryMs);
-    timer.unref();
-  };
-  again();
+  const timer = setTimeout(async () => {
+    if (!(await isOver().catch(() => false))) releaseLater(config, id);
+  }, releaseEveryMs);
+  timer.unref();
 }
 
 /** A process that is stopped within a commit keeps the ledger busy: the error names it as the holder of the lock. */
