@@ -5,6 +5,7 @@ import type { Behavior, RequestLogEntry, Sandbox, SandboxOptions } from "../../s
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 import { doctor, usual, usualDraft } from "../support/doctor.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
 
 const key = "canary-key-51ab";
 const place = { draftId: 48213, kind: "product_file", fileId: 9900011 } as const;
@@ -217,6 +218,29 @@ describe("doctor with a service that a probe changes", () => {
     expect(view.restore).toEqual({ draft: 48213, product_files: [{ file_id: 9900011, ...attributes }] });
     expect(view.settings).toEqual({ profile: { update_method: "PATCH" } });
   });
+});
+
+test("doctor keeps recorded values that the service does not return", async () => {
+  await start({ behavior: { doubleAttach: "accepted" } });
+  const proxy = await startFaultyProxy(sandbox.url);
+  await folder.write({
+    "draftsync.yaml": `version: 1\nworkspace: w\nservice: { base_url: "${proxy.url}" }\n`,
+  });
+  const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
+  expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
+  const data = { type: "product_file", id: "9900011", attributes: { file_format: "fbx" } };
+  const body = JSON.stringify({ data });
+  const headers = { "content-type": "application/vnd.api+json" };
+  proxy.choose = ({ method }) =>
+    method === "GET" ? undefined : { type: "answer", carriedOut: true, status: 200, headers, body };
+  const { found } = await run(probing);
+  await proxy.close();
+  expect(found.probe).not.toContain("ok");
+  const { stdout } = await draftsync(
+    ["state", "show", "drafts/48213/product_files/9900011", "--json"],
+    options,
+  );
+  expect(JSON.parse(stdout)).toMatchObject({ entries: [{ details: attributes }] });
 });
 
 test("doctor sends no probe of a file while a call about it is in doubt", async () => {
