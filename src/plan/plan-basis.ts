@@ -103,8 +103,11 @@ export function makeFreshTest(
   // What its own runs have changed since is known by the versions alone.
   const digests = runIds.size === 0 ? digestsOf(addresses, recorded) : undefined;
   const doubts = doubtsByResource(inDoubt.filter(({ runId }) => !runIds.has(runId)));
+  const open = new Set(inDoubt.map(({ id }) => id));
   return ({ address, version, recorded: digest, in_doubt: known = [] }) => {
     if (digests !== undefined && digests.get(address) !== digest) return false;
+    // A call that was under way while the plan was made may have been refused since, which changes no record.
+    if (runIds.size === 0 && !known.every((id) => open.has(id))) return false;
     const current = versions.get(address);
     const isOwn = current?.changedBy === planId;
     const others = isOwn || current === undefined ? current?.before : formatVersion(current);

@@ -223,6 +223,19 @@ describe("a saved plan", () => {
     },
   );
 
+  test("results in plan-stale when a call is not in doubt any more, though it changed nothing", () => {
+    const intent = { draftId: 1, fileKind: "product_files", fileId: 7 } as const;
+    const call = doubt({ kind: "attach", address: "drafts/1/product_files/7", intent });
+    const [desired, recorded] = [desiredWith({ drafts: [draftWith(1)] }), recordedWith()];
+    const inFlight = recordedWith({ inDoubt: [call] });
+    const service = { serviceOrigin: "https://api.example.com", workspace: "studio" };
+    const made = planOf(desired, inFlight);
+    const now = { history: neverApplied, ...service };
+    expect(made.changes).toMatchObject([{ action: "in_doubt", check_only: true }]);
+    expect(codeOf(() => assertFresh(made, { ...now, recorded: inFlight }))).toBe("none");
+    expect(codeOf(() => assertFresh(made, { ...now, recorded }))).toBe("plan-stale");
+  });
+
   const declaring = (draft: Partial<(typeof desired)["drafts"][number]>) => ({
     ...desired,
     drafts: desired.drafts.map((each) => (each.draftId === 1 ? { ...each, ...draft } : each)),
