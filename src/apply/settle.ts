@@ -164,7 +164,6 @@ async function leaveInDoubt({ ledger }: SettleContext, first: Failed, unsent: Ca
   const { operationId, attempts, failure: refusal } = first;
   const { status = 422, errors } = refusal;
   const failure = { ...uncheckedFailure(unsent, "the file is attached already"), status, errors };
-  await ledger.resend(operationId);
   await ledger.finish(operationId, { outcome: "unknown", attempts, failure, status }, []);
   return { ...first, outcome: "unknown", failure };
 }

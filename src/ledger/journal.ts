@@ -90,8 +90,8 @@ interface FinishedOperation {
 }
 
 /**
- * Records the outcome of an operation. Throws `ledger-conflict` for one that was never begun, or has ended. Without attempts,
- * it ended when its lock was taken over.
+ * Records the outcome of an operation. Throws `ledger-conflict` for one that was never begun, or has ended; one that was refused
+ * may be refused again, or be in doubt after all. Without attempts, it ended when its lock was taken over.
  */
 export async function finishOperation(
   queries: LedgerQueries,
@@ -101,15 +101,16 @@ export async function finishOperation(
   const failed = failure === undefined ? null : JSON.stringify(failure);
   const { rows } = await sql<FinishedOperation & { readonly intent: string }>`update operations
     set finished_at = ${at}, outcome = ${outcome}, status = ${status ?? null}, attempts = ${attempts}, failure = ${failed}
-    where id = ${operationId} and (attempts is null or (outcome = 'rejected' and ${outcome} = 'rejected'))
+    where id = ${operationId} and (attempts is null or (outcome = 'rejected' and ${outcome} in ('rejected', 'unknown')))
     returning run_id as "runId", path, address, intent`.execute(queries);
   const [finished] = rows;
   if (finished === undefined)
     throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
-  if (outcome === "rejected" || outcome === "not_sent") {
-    const target = takenBy(parseIntent(finished.intent));
-    if (target !== undefined) await releaseUntaken(queries, target, finished.path);
-  }
+  const { address, path } = finished;
+  const intent = parseIntent(finished.intent);
+  const target = takenBy(intent);
+  if (outcome === "unknown") await keepTaken(queries, { address, intent });
+  else if (outcome !== "done" && target !== undefined) await releaseUntaken(queries, target, path);
   return finished;
 }
 
@@ -141,8 +142,9 @@ export function parseIntent(json: string): OperationIntent {
 }
 
 /**
- * What was sent and has no outcome was lost at that time, at the latest: its process has ended, or runs at another ledger. The
- * outcome may still be recorded, from a recovery log.
+ * What was sent and has no outcome was lost by now: its process has ended, its lease was longer than its call could take, or it
+ * runs at another ledger. When is unknown: a process that is stopped keeps its connection. The outcome may still be recorded,
+ * from a recovery log.
  */
 export async function loseOpenCalls(queries: LedgerQueries, at: number): Promise<void> {
   await queries

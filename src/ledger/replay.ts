@@ -109,13 +109,14 @@ async function dropSent(queries: LedgerQueries, { id, intent }: RecoveryRecord["
   await operation.set({ intent: JSON.stringify(file) }).execute();
 }
 
-/** The ledger has the file of a refused attachment as attached: a call that it does not have did that. */
+/** The ledger has a file as attached whose attachment was refused (409: in doubt), or not sent: a call that it does not have did that. */
 async function markRefused(
   queries: LedgerQueries,
   { operation: { kind, intent }, result }: RecoveryRecord,
   at: number,
 ): Promise<void> {
-  if (kind !== "attach" || result.outcome !== "rejected" || intent.draftId === undefined) return;
+  const isEvidence = didNothing(result) || isAttachRefusal(result.status);
+  if (kind !== "attach" || !isEvidence || intent.draftId === undefined) return;
   await addRecord(queries, tables.maybe_published, { draftId: intent.draftId, at });
 }
 
@@ -189,6 +190,10 @@ function decide(circumstances: {
   return choice === "keep-ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
 }
 
+function didNothing({ outcome }: RecoveryRecord["result"]): boolean {
+  return outcome === "rejected" || outcome === "not_sent";
+}
+
 /** Only a call that was asked to wait is sent again. */
 function wasSentAgain({ outcome, failure }: StoredOperation, { result }: RecoveryRecord): boolean {
   return outcome === "rejected" && failure?.code === "rate-limited" && result.outcome !== "rejected";
@@ -243,14 +248,14 @@ async function recordedProduct(queries: LedgerQueries, effect: ProductEffect): P
   return row?.product_id;
 }
 
-/** Reverts what contradicts the outcome: what a settlement recorded of a refused call, and the records of other products. */
+/** Reverts what contradicts the outcome: what a settlement recorded of a call that did nothing, and the records of other products. */
 async function revertLedger(queries: LedgerQueries, record: RecoveryRecord): Promise<void> {
   const { id, kind, address, intent } = record.operation;
   for (const effect of record.effects) {
     if (effect.type === "published") await publicationOf(queries, effect).execute();
     else if (effect.type === "duplicated") await duplicateOf(queries, effect.name).execute();
   }
-  if (record.result.outcome !== "rejected") return;
+  if (!didNothing(record.result)) return;
   const { draftId, revision, name } = intent;
   // A later call may have made a product; a refresh has confirmed what a person said of one. Ids rise.
   const later = queries.selectFrom("operations").select("intent").where("id", ">", id);

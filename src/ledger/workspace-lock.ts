@@ -179,7 +179,7 @@ export class WorkspaceLock {
     if (before !== undefined && !(isFree(before) || (await hasFailed(queries, before, takeOver))))
       throw new LockHeldError(this.#database.location, before);
     const { wallClock } = this.#database;
-    if (before !== undefined) await loseOpenCalls(queries, lastAlive(before));
+    if (before !== undefined) await loseOpenCalls(queries, before.readAt);
     await queries
       .updateTable("leases")
       .set({
@@ -246,11 +246,6 @@ async function free(queries: LedgerQueries, id: string): Promise<boolean> {
   const values = { lock_id: null, holder: null, acquired_at: null, expires_at: null, lease_until: null };
   const rows = queries.updateTable("leases").set(values).where("lock_id", "=", id);
   return (await rows.executeTakeFirst()).numUpdatedRows > 0n;
-}
-
-/** When the holder of a lock can last have run: it renews the lease with every heartbeat. */
-function lastAlive({ expiresAt, readAt }: Pick<HeldLock, "expiresAt" | "readAt">): number {
-  return Math.min(readAt, expiresAt - defaultLeaseMs + defaultHeartbeatMs);
 }
 
 function isFree({ state }: HeldLock): boolean {

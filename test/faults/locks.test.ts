@@ -26,7 +26,7 @@ async function lockStatus() {
 /** Takes over the lock as another machine after the lease has ended. */
 async function takeOverElsewhere(): Promise<void> {
   const { open, execute } = lockPlace(join(folder.path, ".draftsync/state.db"));
-  await execute(passing.all(60_000));
+  await execute(passing.all(3_600_000));
   const lease = await (await open(onMachine("another"))).acquireLock(lockRequest("bob"));
   expect(lease.tookOver?.holder?.url).toBe(jobUrl);
   await lease.release();

@@ -1,7 +1,7 @@
 import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
 import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
-import type { FailedRuns, HeldLock, Lease } from "../../model/lock.ts";
+import { defaultLeaseMs, type FailedRuns, type HeldLock, type Lease } from "../../model/lock.ts";
 import { systemClock } from "../../model/ports.ts";
 import { wait } from "../../model/wait.ts";
 import { makeLiveLine } from "../../report/live-lines.ts";
@@ -24,6 +24,9 @@ export interface LockOptions {
   /** How long to wait for another holder, milliseconds; absent: not at all. */
   readonly waitMs?: number | undefined;
 }
+
+/** By how much a lease outlasts the timeout of a call, which is sent within 5 s of its reservation; milliseconds. */
+const leaseMarginMs = 10_000;
 
 /** How often to try for a lock that another process holds, milliseconds. */
 const retryEveryMs = 500;
@@ -56,8 +59,10 @@ export async function withLock<T>(
     workspace.ledger(),
     describeThisProcess(cli, { command, root: config.root }),
   ]);
-  const tryOnce = () =>
-    store.acquireLock({ holder, ...(takeOver && { takeOver }) }).catch((error) => nameWriter(store, error));
+  // Each call renews the lease before it is sent: none of a holder that lost the ledger is in flight when the lease ends.
+  const leaseMs = Math.max(defaultLeaseMs, config.service.timeoutMs + leaseMarginMs);
+  const request = { holder, leaseMs, ...(takeOver && { takeOver }) };
+  const tryOnce = () => store.acquireLock(request).catch((error) => nameWriter(store, error));
   const lease = await acquire(cli, tryOnce, waitMs).finally(() => cli.terminal.live?.hide());
   const { tookOver } = lease;
   if (tookOver !== undefined) {

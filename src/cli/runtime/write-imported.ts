@@ -203,8 +203,8 @@ export interface WriteImportedOptions {
 }
 
 /**
- * Adds drafts to a manifest, or creates it. Undoes that when the manifests would not be valid, or the ledger cannot record it.
- * `publish` is added last: a run that is killed before must not leave a publish of a product that the ledger does not have.
+ * Adds drafts to a manifest, or creates it. Undoes that when the manifests would not be valid, and not when the ledger
+ * fails: what it has recorded all the same would be deleted. `publish` is added last: a run that is killed before must not leave a publish of a product that the ledger does not have.
  */
 export async function writeImported(
   cli: Pick<Cli, "env" | "signal" | "terminal">,
@@ -219,11 +219,14 @@ export async function writeImported(
   const undo = await writeAll(config.root, { [file]: unpublishedText });
   try {
     await assertDeclared(cli, config, { file, drafts });
-    await record();
   } catch (error) {
     await undo();
     throw error;
   }
+  await record().catch((error: unknown) => {
+    cli.terminal.err(`Wrote ${file}, but the ledger may lack it: then import the same again.\n`);
+    throw error;
+  });
   const published = drafts.filter(({ publish }) => publish !== undefined);
   if (published.length === 0) return;
   // An editor may have saved the manifest meanwhile.

@@ -75,6 +75,24 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await kept()).toEqual([source]);
     });
 
+    test("has a refused operation in doubt after all in one step, with its status and what it may have taken", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      const source = "drafts/7/product_files/source:a";
+      await ledger.record([attached(1, { address: source })]);
+      const { intent, ...rest } = attachOperation("op", 1);
+      await ledger.begin({
+        ...rest,
+        address: "drafts/7/product_files/b",
+        intent: { ...intent, takesOver: true },
+      });
+      await ledger.finish("op", { outcome: "rejected", status: 422, attempts: 1 }, []);
+      await ledger.finish("op", { ...unknown, status: 422 }, []);
+      const { inDoubt, keptValues } = await ledger.load();
+      expect(inDoubt).toMatchObject([{ id: "op", status: 422 }]);
+      expect([...keptValues.keys()]).toEqual([source]);
+    });
+
     test("has a probe in doubt only of a file that is recorded", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);

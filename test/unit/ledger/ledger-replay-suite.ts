@@ -17,6 +17,7 @@ import {
 
 const done = { outcome: "done", status: 201, attempts: 1 } as const;
 const refused = { outcome: "rejected", status: 422, attempts: 1, failure: lostResponse } as const;
+const notSent = { outcome: "not_sent", attempts: 0, failure: lostResponse } as const;
 const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
 
 function record(other: Partial<RecoveryRecord> = {}): RecoveryRecord {
@@ -254,20 +255,24 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect((await ledger.load()).duplicates).toEqual([]);
     });
 
-    test("of a refused attachment show that its draft may be published where the file is attached", async () => {
-      const { ledger } = await make();
-      await begin(ledger);
-      await ledger.record([attached(1), { type: "settled", operationId: "op", outcome: "done" }]);
-      const outcome = record({ result: { ...refused, status: 401 }, effects: [] });
-      expect(await ledger.replay(outcome)).toEqual({ type: "known" });
-      expect(await ledger.load()).toMatchObject({ attachments: [{ fileId: 1 }], inDoubt: [] });
-      expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
-    });
+    test.each([{ ...refused, status: 401 }, notSent, { ...unknown, status: 409 }])(
+      "of an attachment that ended as $outcome show that its draft may be published where the file is attached",
+      async (result) => {
+        const { ledger } = await make();
+        await begin(ledger);
+        await ledger.record([attached(1), { type: "settled", operationId: "op", outcome: "done" }]);
+        const outcome = record({ result, effects: [] });
+        expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+        expect(await ledger.load()).toMatchObject({ attachments: [{ fileId: 1 }], inDoubt: [] });
+        expect([...(await ledger.load()).maybePublished.keys()]).toEqual([7]);
+      },
+    );
 
     test.each([
       { said: "what a person said, although it is confirmed", isMade: false },
       { said: "nothing of the product that a different call has made", isMade: true },
-    ])("of a refused publish take back $said", async ({ isMade }) => {
+      { said: "what a person said, when it was not sent", isMade: false, result: notSent },
+    ])("of a refused publish take back $said", async ({ isMade, result = refused }) => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
       await ledger.record([{ type: "settled", operationId: "op", outcome: "done" }]);
@@ -277,7 +282,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       } else await ledger.record([publication(5, "operator")]);
       const confirmation = { by: "get", at: 2 } as const;
       await ledger.record([{ type: "product_confirmed", productId: 5, provenance: confirmation }]);
-      const outcome = record({ operation: publishOperation, result: refused, effects: [] });
+      const outcome = record({ operation: publishOperation, result, effects: [] });
       expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
       expect((await ledger.load()).publications).toHaveLength(isMade ? 1 : 0);
     });
