@@ -70,7 +70,7 @@ export async function replay(
   }
   await raiseVersions(queries, record.effects, operation.runId);
   if (course.overrules) await reopenOperation(queries, operation.id);
-  if (isLeftInDoubt(record)) {
+  if (isLeftInDoubt(record) || (course.overrules && fileResourceOf(operation) !== undefined)) {
     await finishOperation(queries, operation.id, { ...stillInDoubt(record), at });
     if (result.outcome === "rejected") await dropSent(queries, operation);
     return { type: "in_doubt", ...other };
@@ -95,8 +95,8 @@ function isLeftInDoubt({ operation, result, effects }: RecoveryRecord): boolean 
 
 /** The status says of an attachment that it was refused. */
 function stillInDoubt({ result: { outcome, attempts, status } }: RecoveryRecord) {
-  const end = outcome === "done" ? "it took effect" : "it was refused";
-  const message = `by the recovery log ${end}, but the ledger may know something newer`;
+  const end = outcome === "done" ? "took effect" : "did not take effect";
+  const message = `by the recovery log it ${end}, but the ledger may know something newer`;
   const failure = { code: "still-in-doubt", message, errors: [], stops: "operation" } as const;
   const refused = outcome === "rejected" && status !== undefined ? { status } : {};
   return { outcome: "unknown", attempts, failure, ...refused } as const;
@@ -182,8 +182,9 @@ function decide(circumstances: {
       ? { type: "record", overrules: false }
       : { type: "note", overruled: false };
   }
+  // A file that was attached all the same stays; one that was not detached may still be attached.
   if (isFile)
-    return record.result.outcome === "done"
+    return record.result.outcome === "done" || record.operation.kind === "detach"
       ? { type: "record", overrules: true }
       : { type: "note", overruled: false };
   if (choice === undefined) return { type: "conflict", ledger: contradictions.join(", and ") };

@@ -151,6 +151,19 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [{ id: "op" }] });
     });
 
+    test.each([refused, notSent])(
+      "of a detach that ended as $outcome are in doubt once more where it was settled as done",
+      async (result) => {
+        const { ledger } = await make();
+        await begin(ledger, detach("op"));
+        await settle(ledger, "done");
+        const outcome = record({ operation: detach("op"), result, effects: [] });
+        expect(await ledger.replay(outcome)).toEqual({ type: "in_doubt" });
+        expect(await ledger.replay(outcome)).toEqual({ type: "known" });
+        expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op" }]);
+      },
+    );
+
     test("stay in the history next to the settlement when the ledger is preferred", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
