@@ -1,5 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import { parseArgs } from "node:util";
+import { quoteArgument } from "../model/address.ts";
 import type { Cli } from "./cli.ts";
 import { makeProgram } from "./program.ts";
 import { CliError } from "./runtime/cli-error.ts";
@@ -39,8 +41,24 @@ export async function run(args: readonly string[], version: string): Promise<voi
     if (interrupts.drain.aborted) process.exitCode ??= exitCode.interrupted;
     if (!process.exitCode) process.exitCode = code;
   } finally {
+    const place = terminal.hasNamedCommand ? placeOf(args) : "";
+    if (place !== "") terminal.err(`note: add ${place} to the commands above\n`);
     interrupts.commandEnded();
   }
+}
+
+/** The flags that name a workspace, ledger or service other than those of the current folder: commands are printed without them. */
+function placeOf(args: readonly string[]): string {
+  if (args[0] === "fleet") return "";
+  const flag = { type: "string" } as const;
+  const options = { config: flag, state: flag, "base-url": flag };
+  const { values } = parseArgs({ args: [...args], options, strict: false });
+  return Object.keys(options)
+    .flatMap((name) => {
+      const value = values[name];
+      return typeof value === "string" ? [`--${name} ${quoteArgument(value)}`] : [];
+    })
+    .join(" ");
 }
 
 /** Logs warnings of Node and uncaught errors like everything else; after an uncaught error the process ends. */

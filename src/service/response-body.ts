@@ -131,7 +131,8 @@ function withoutAbsent(error: z.output<typeof apiErrorSchema>): ApiError {
 }
 
 const errorDocumentSchema = z.looseObject({
-  errors: z.array(z.looseObject({})),
+  // An error object has at least one member (JSON:API §Error Objects).
+  errors: z.array(z.looseObject({}).refine((error) => Object.keys(error).length > 0)),
   data: z.never().optional(),
 });
 const documentSchema = z.union([

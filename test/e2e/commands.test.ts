@@ -38,6 +38,16 @@ describe("command line", () => {
     expect(stderr).toContain(message);
   });
 
+  test("printed commands come with the flags that name another workspace, ledger or service", async () => {
+    const flags = ["--config", "draftsync.yaml", "--state=other ledger.db"];
+    const { stderr } = await run("plan", ...flags, "--out", "a plan.json");
+    expect(stderr).toMatch(
+      /: draftsync apply 'a plan.json'\nnote: add --config draftsync.yaml --state 'other ledger.db' to the commands above\n$/,
+    );
+    expect((await run("plan", "--out", "a.json")).stderr).not.toContain("commands above");
+    expect((await run("validate", ...flags)).stderr).not.toContain("commands above");
+  });
+
   test("an unknown command is one JSON log line with a hint", async () => {
     const { stderr } = await run("--log-format", "json", "bogus");
     expect(JSON.parse(stderr)).toMatchObject({

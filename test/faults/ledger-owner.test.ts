@@ -49,7 +49,8 @@ describe("ledger that was used with a wrong address", () => {
     const data = { type: "upload", id: "u-1", attributes };
     proxy.choose = ({ method, path }) => {
       const headers = { "content-type": "application/vnd.api+json" };
-      if (method === "POST") return { type: "answer", status: 404, headers, body: '{"errors":[{}]}' };
+      if (method === "POST")
+        return { type: "answer", status: 404, headers, body: '{"errors":[{"status":"404"}]}' };
       const body = JSON.stringify({ data: path.includes("?") ? [data] : data });
       return { type: "answer", status: 200, headers, body };
     };

@@ -362,7 +362,7 @@ describe("stale saved plan", () => {
     await save();
     proxy.choose = ({ method }) =>
       method === "PATCH"
-        ? { type: "answer", status: 404, headers: jsonApi, body: '{"errors":[{}]}' }
+        ? { type: "answer", status: 404, headers: jsonApi, body: '{"errors":[{"status":"404"}]}' }
         : undefined;
     expect((await apply("plan.json")).code).toBe(3);
     proxy.choose = () => undefined;

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
+import { quoteArgument } from "../../model/address.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { StoredRun } from "../../model/history.ts";
 import type { Plan } from "../../model/plan.ts";
@@ -42,7 +43,7 @@ export async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string):
       cause: error,
     });
   }
-  terminal.err(`Saved. To apply exactly this plan: draftsync apply ${out}\n`);
+  terminal.err(`Saved. To apply exactly this plan: draftsync apply ${quoteArgument(out)}\n`);
 }
 
 /** Reads a saved plan. Throws {@link CliError} `plan-missing`, and what `parsePlanFile` throws. */

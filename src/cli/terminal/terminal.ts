@@ -45,13 +45,22 @@ export interface LogSettings {
   readonly color: boolean;
 }
 
+/** The terminal of a process. */
+export interface ProcessTerminal extends AdjustableTerminal {
+  /** Whether a command of this program was printed, such as one that settles a doubt. */
+  readonly hasNamedCommand: boolean;
+}
+
 /** A {@link Terminal} that flags may change. */
 export interface AdjustableTerminal extends Terminal {
   adjust(settings: Partial<LogSettings>): void;
 }
 
+const namedCommand =
+  /\bdraftsync\s+(?:apply|import|lock|plan|products|reconcile|resolve|show|state|uploads)\b/;
+
 /** The process's streams. Colour follows https://no-color.org, FORCE_COLOR, and whether the stream is a terminal. */
-export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
+export function makeTerminal(env: NodeJS.ProcessEnv): ProcessTerminal {
   const { stdout, stderr } = process;
   let settings: LogSettings = { verbosity: "normal", format: "text", context: {}, color: true };
   let isOutputLost = false;
@@ -63,6 +72,11 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   process.once("exit", (code) => {
     if (isOutputLost) process.exitCode = exitCodeWithoutOutput(code);
   });
+  let hasNamedCommand = false;
+  const see = (text: string) => {
+    hasNamedCommand ||= namedCommand.test(text);
+    return text;
+  };
   const area = new LiveArea(liveStream(stderr, err), process);
   const log = (entry: LogEntry) => {
     if (!isShown(entry, settings.verbosity)) return false;
@@ -70,14 +84,17 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
       settings.format === "json"
         ? formatLogLine(entry, systemClock.now(), settings.context)
         : wrapText(entry.text, stderr.isTTY ? stderr.columns : undefined);
-    if (text !== "") area.above(text);
+    if (text !== "") area.above(see(text));
     return text !== "";
   };
   const painted = makePalette(wantsColour(env, stderr.isTTY));
   const paintedOut = makePalette(wantsColour(env, stdout.isTTY));
   const plain = makePalette(false);
   const canBeLive = stderr.isTTY === true && env.TERM !== "dumb" && !isSet(env.CI);
-  const write = (text: string) => (stdout.isTTY === true ? area.aside(() => out(text)) : out(text));
+  const write = (text: string) => {
+    see(text);
+    return stdout.isTTY === true ? area.aside(() => out(text)) : out(text);
+  };
   return {
     out: write,
     show: (text) => write(wrapText(text, stdout.isTTY ? stdout.columns : undefined)),
@@ -102,6 +119,9 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
     },
     get columns() {
       return stdout.columns;
+    },
+    get hasNamedCommand() {
+      return hasNamedCommand;
     },
     readAll: () => text(process.stdin),
     ask: async (question, signal) => {

@@ -170,7 +170,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
         if (method === "POST" && path === "/api/uploads")
           return document(201, { data: { id: "77", type: "upload" } });
         if (path.startsWith("/api/uploads?")) return document(200, { data: [] });
-        return method === "GET" ? document(status, { errors: [{}] }) : undefined;
+        return method === "GET" ? document(status, { errors: [{ code: "no" }] }) : undefined;
       };
       expect((await world.apply()).totals).toMatchObject({ done: 0, failed: 1, in_doubt: 0 });
       world.proxy.choose = () => undefined;
@@ -196,7 +196,9 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
   test("skips the duplicate of a product whose publish failed", async () => {
     await world.write("draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n");
     world.proxy.choose = ({ path }) =>
-      path === "/api/products" ? { type: "answer", status: 403, body: '{"errors":[{}]}' } : undefined;
+      path === "/api/products"
+        ? { type: "answer", status: 403, body: '{"errors":[{"status":"403"}]}' }
+        : undefined;
     await world.apply();
     expect(world.ends()).toEqual(["drafts/1/product: rejected", "duplicates/copy: skipped"]);
   });

@@ -116,6 +116,7 @@ const rows: readonly Row[] = [
         ["no body", () => answer(status)],
         ["errors as plain JSON", () => answer(status, refusal, { "Content-Type": "application/json" })],
         ["JSON:API without errors", () => answer(status, { meta: {} })],
+        ["an error without members", () => answer(status, { errors: [{}] })],
         ["errors that are not objects", () => answer(status, { errors: ["no"] })],
         ["errors with data", () => answer(status, { ...refusal, data: null })],
       ] as const
