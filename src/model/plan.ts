@@ -65,7 +65,7 @@ export interface PlanBasis {
   readonly recorded: string;
   /** Digest of what the manifests declare, with the content of local files; absent when they do not declare it. */
   readonly declared?: string;
-  /** Ids of operations in doubt, sorted; absent without any. */
+  /** Operations in doubt, each by its id and the status of its response, if there was one; sorted; absent without any. */
   readonly in_doubt?: readonly string[];
 }
 

@@ -27,13 +27,13 @@ export function basesOf(
   return addresses.map((address) => {
     const declared = declarations.get(address);
     const version = versions.get(address);
-    const ids = doubts.get(address)?.map(({ id }) => id);
+    const known = doubts.get(address)?.map(doubtKey);
     return {
       address,
       ...(version === undefined ? {} : { version: formatVersion(version) }),
       recorded: digests.get(address) ?? "",
       ...(declared === undefined ? {} : { declared }),
-      ...(ids === undefined ? {} : { in_doubt: ids.sort(compareText) }),
+      ...(known === undefined ? {} : { in_doubt: known.sort(compareText) }),
     };
   });
 }
@@ -103,16 +103,23 @@ export function makeFreshTest(
   // What its own runs have changed since is known by the versions alone.
   const digests = runIds.size === 0 ? digestsOf(addresses, recorded) : undefined;
   const doubts = doubtsByResource(inDoubt.filter(({ runId }) => !runIds.has(runId)));
-  const open = new Set(inDoubt.map(({ id }) => id));
+  const open = new Set(inDoubt.map(doubtKey));
   return ({ address, version, recorded: digest, in_doubt: known = [] }) => {
     if (digests !== undefined && digests.get(address) !== digest) return false;
-    // A call that was under way while the plan was made may have been refused since, which changes no record.
-    if (runIds.size === 0 && !known.every((id) => open.has(id))) return false;
+    // A call that was under way while the plan was made may have ended since, which changes no record.
+    if (runIds.size === 0 && !known.every((key) => open.has(key))) return false;
     const current = versions.get(address);
     const isOwn = current?.changedBy === planId;
     const others = isOwn || current === undefined ? current?.before : formatVersion(current);
-    return others === version && (doubts.get(address) ?? []).every(({ id }) => known.includes(id));
+    return (
+      others === version && (doubts.get(address) ?? []).every((doubt) => known.includes(doubtKey(doubt)))
+    );
   };
+}
+
+/** How a plan names a call in doubt: with its status, which decides what a check may set and shows. */
+export function doubtKey({ id, status }: RecordedOperation): string {
+  return status === undefined ? id : `${id} ${status}`;
 }
 
 function doubtsByResource(inDoubt: readonly RecordedOperation[]): Map<string, RecordedOperation[]> {

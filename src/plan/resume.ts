@@ -29,7 +29,7 @@ import { sortDiagnostics } from "./differences.ts";
 import { doubtsOfCopy, draftsInDoubt, inDoubtChange, isBlocking, isCopyOf, sentState } from "./doubts.ts";
 import { excludeUnsettled } from "./exclude-waiting.ts";
 import { namesOfPlan } from "./names.ts";
-import { makeFreshTest } from "./plan-basis.ts";
+import { doubtKey, makeFreshTest } from "./plan-basis.ts";
 import { withChanges } from "./policy.ts";
 import { makeKnownUploads } from "./recorded-index.ts";
 
@@ -230,8 +230,8 @@ class RestOfPlan {
       isCopyOf(from.by === "draft" ? { productId, draftId: from.draftId } : { productId }, after);
     if (this.#recorded.duplicates.some((copy) => isSame(copy) && isNew(copy))) return true;
     const basis = base.resources.find((each) => each.address === address);
-    const isKnown = ({ id, runId }: RecordedOperation) =>
-      this.#runIds.has(runId) || basis?.in_doubt?.includes(id) === true;
+    const isKnown = (doubt: RecordedOperation) =>
+      this.#runIds.has(doubt.runId) || basis?.in_doubt?.includes(doubtKey(doubt)) === true;
     return !doubtsOfCopy(after, this.#recorded.inDoubt).every(isKnown);
   }
 

@@ -223,7 +223,7 @@ describe("a saved plan", () => {
     },
   );
 
-  test("results in plan-stale when a call is not in doubt any more, though it changed nothing", () => {
+  test("results in plan-stale when a call that was under way has ended, though it changed nothing", () => {
     const intent = { draftId: 1, fileKind: "product_files", fileId: 7 } as const;
     const call = doubt({ kind: "attach", address: "drafts/1/product_files/7", intent });
     const [desired, recorded] = [desiredWith({ drafts: [draftWith(1)] }), recordedWith()];
@@ -234,6 +234,8 @@ describe("a saved plan", () => {
     expect(made.changes).toMatchObject([{ action: "in_doubt", check_only: true }]);
     expect(codeOf(() => assertFresh(made, { ...now, recorded: inFlight }))).toBe("none");
     expect(codeOf(() => assertFresh(made, { ...now, recorded }))).toBe("plan-stale");
+    const conflict = recordedWith({ inDoubt: [{ ...call, status: 409 }] });
+    expect(codeOf(() => assertFresh(made, { ...now, recorded: conflict }))).toBe("plan-stale");
   });
 
   const declaring = (draft: Partial<(typeof desired)["drafts"][number]>) => ({
