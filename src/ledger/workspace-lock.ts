@@ -179,7 +179,6 @@ export class WorkspaceLock {
     if (before !== undefined && !(isFree(before) || (await hasFailed(queries, before, takeOver))))
       throw new LockHeldError(this.#database.location, before);
     const { wallClock } = this.#database;
-    if (before !== undefined) await loseOpenCalls(queries, before.readAt);
     await queries
       .updateTable("leases")
       .set({
@@ -193,6 +192,8 @@ export class WorkspaceLock {
       .execute();
     const lock = await this.read(queries);
     if (lock === undefined) throw new LedgerError("ledger-conflict", "The lock changed while it was read.");
+    // Also of a run that could not store an outcome, and has released its lock since.
+    await loseOpenCalls(queries, lock.readAt);
     return { lock: { ...lock, state: "running" }, before };
   }
 

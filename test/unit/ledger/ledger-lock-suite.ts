@@ -192,7 +192,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       await expect(ann.record([attached(2)])).rejects.toMatchObject(lost);
     });
 
-    test.each(["taken over", "released by force"])(
+    test.each(["taken over", "released by force", "released"])(
       "marks the open operations of its holder as lost when it is %s, once",
       async (how) => {
         const { open, execute } = make();
@@ -200,7 +200,8 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
         const ann = await open(onThisMachine(1, dead));
         const bob = await open(onThisMachine(2, dead));
         const carl = await open(onThisMachine(3, dead));
-        const { lock } = await ann.acquireLock(lockRequest("ann"));
+        const lease = await ann.acquireLock(lockRequest("ann"));
+        const { lock } = lease;
         await ann.startRun(sampleRun);
         await ann.begin(attachOperation("op"));
         const [begun] = (await ann.load()).inDoubt;
@@ -211,6 +212,8 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
         const endedAt = Date.now();
         dead.add(1);
         if (how === "released by force") await bob.releaseLock(lock.id);
+        // Its outcome could not be stored.
+        if (how === "released") await lease.release();
         await bob.acquireLock(lockRequest("bob"));
         const [lost] = (await bob.load()).inDoubt;
         expect(lost).toEqual({ ...begun, finishedAt: lost?.finishedAt });
