@@ -5,6 +5,7 @@ import {
   type Change,
   type CreateChange,
   type DeleteChange,
+  draftOf,
   type InDoubtChange,
   isBlocked,
   isProtectChange,
@@ -178,7 +179,9 @@ class DraftRun {
       case "adopt":
         return adoptFile(context, { change, replaces: this.#former().get(change.address) });
       case "publish":
-        if (this.#attachedBefore !== undefined) return publishedBefore(change, this.#attachedBefore);
+        // The plan left out what was known before this run.
+        if (await context.ledger.isMaybePublished(draftOf(change)))
+          return publishedBefore(change, this.#attachedBefore);
         return publishDraft(context, { change, signal });
       case "in_doubt":
         if (change.after === null) throw new TypeError(`${change.address} is for a person to settle`);
@@ -279,7 +282,7 @@ const beyondBudget: ChangeEnd = {
 };
 
 /** Evidence of an earlier ledger: the process that attached the file may have published the draft, too. */
-function publishedBefore(change: PublishChange, file: string): ChangeEnd {
+function publishedBefore(change: PublishChange, file = "a file of the draft"): ChangeEnd {
   return {
     outcome: "not_sent",
     failure: {

@@ -128,6 +128,13 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => readLostWrites(queries, this.location, since));
   }
 
+  isMaybePublished(draftId: number): Promise<boolean> {
+    return this.#read(async (queries) => {
+      const marks = queries.selectFrom("maybe_published").select("draft_id").where("draft_id", "=", draftId);
+      return (await marks.executeTakeFirst()) !== undefined;
+    });
+  }
+
   runs(filter: RunFilter = {}): Promise<StoredRun[]> {
     return this.#read((queries) => readRuns(queries, this.location, filter));
   }

@@ -217,6 +217,8 @@ export interface Ledger {
    * have been lost: those of unknown outcome, and those that took several requests.
    */
   lostWrites(since: number): Promise<readonly StoredOperation[]>;
+  /** Whether a call shows that the draft may be published, by another ledger or a person. */
+  isMaybePublished(draftId: number): Promise<boolean>;
   /** Dates to now what a clock that was ahead has dated into the future. */
   redate(operationIds: readonly string[]): Promise<void>;
   /** Refuses with `ledger-owner-mismatch` when the ledger is bound to another service or workspace. */

@@ -193,6 +193,18 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     ]);
   });
 
+  test("does not publish once the ledger notes in the run that the draft may be published", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n");
+    const matches = isPost("/api/drafts/1/product_files");
+    world.proxy.choose = (request) => {
+      if (matches(request)) void world.ledger.record([{ type: "maybe_published", draftId: 1, at: 1 }]);
+      return undefined;
+    };
+    await world.apply();
+    expect(world.ends()).toEqual(["drafts/1/product: not_sent", "drafts/1/product_files/10: done"]);
+    expect(world.sandbox.state().products).toEqual([]);
+  });
+
   test("skips the duplicate of a product whose publish failed", async () => {
     await world.write("draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n");
     world.proxy.choose = ({ path }) =>
