@@ -70,8 +70,11 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     // What was sent and no entry manages any more was withdrawn.
     const others = { ...clearedAttributes(sent), ...(kept && withoutEmpty(kept)) };
     if (entry === undefined || !(isOwnUpdate || asSent.has(address))) {
-      const managed = pickNamed(entry?.attributes ?? {}, Object.keys(sent));
-      return { ...settlingChange(shown, { ...others, ...managed }), check_only: true };
+      const names = Object.keys(sent);
+      const managed = pickNamed(entry?.attributes ?? {}, names);
+      // What set nothing has nothing to take back: the file may be another's.
+      const values = names.length === 0 ? {} : { ...others, ...managed };
+      return { ...settlingChange(shown, values), check_only: true };
     }
     if (isOwnUpdate) settled.add(change);
     return settlingChange(shown, { ...others, ...entry.attributes });

@@ -261,6 +261,17 @@ test.each([
   ]);
 });
 
+test("the check of a refused replacement whose entry was removed sets nothing on the file of another", () => {
+  const { address } = attach;
+  const old = recordedFile(1, 9, { address, attributes: { file_format: "x", renderer: "a" } });
+  const intent = { ...attach.intent, replaces: 9, attributes: old.attributes };
+  const inDoubt = [{ ...attach, status: 409, intent }];
+  const { changes } = planOf(desired(), recordedWith({ attachments: [old], inDoubt }));
+  expect(changes).toContainEqual(
+    expect.objectContaining({ action: "in_doubt", check_only: true, attributes: [] }),
+  );
+});
+
 test("what an attach in doubt and a later update have sent is cleared, but not in a list that is left out", () => {
   const intent = { ...file, fileId: 10, attributes: { file_format: "x" } };
   const later = doubt({ kind: "update", address: attach.address, id: "op-2", startedAt: 5, intent });
