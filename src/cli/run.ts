@@ -1,7 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { parseArgs } from "node:util";
-import { quoteArgument } from "../model/address.ts";
 import type { Cli } from "./cli.ts";
 import { makeProgram } from "./program.ts";
 import { CliError } from "./runtime/cli-error.ts";
@@ -41,24 +40,22 @@ export async function run(args: readonly string[], version: string): Promise<voi
     if (interrupts.drain.aborted) process.exitCode ??= exitCode.interrupted;
     if (!process.exitCode) process.exitCode = code;
   } finally {
-    const place = terminal.hasNamedCommand ? placeOf(args) : "";
-    if (place !== "") terminal.err(`note: add ${place} to the commands above\n`);
+    if (terminal.hasNamedCommand) remindOfPlace(terminal, args);
     interrupts.commandEnded();
   }
 }
 
-/** The flags that name a workspace, ledger or service other than those of the current folder: commands are printed without them. */
-function placeOf(args: readonly string[]): string {
-  if (args[0] === "fleet") return "";
+/** Commands are printed without the flags that name another workspace, ledger or service. A value may hold a password. */
+function remindOfPlace(terminal: Terminal, args: readonly string[]): void {
+  if (args[0] === "fleet") return;
   const flag = { type: "string" } as const;
   const options = { config: flag, state: flag, "base-url": flag };
   const { values } = parseArgs({ args: [...args], options, strict: false });
-  return Object.keys(options)
-    .flatMap((name) => {
-      const value = values[name];
-      return typeof value === "string" ? [`--${name} ${quoteArgument(value)}`] : [];
-    })
-    .join(" ");
+  const given = Object.keys(options).filter((name) => values[name] !== undefined);
+  if (given.length === 0) return;
+  const names = given.map((name) => `--${name}`).join(" and ");
+  const text = `note: the commands above need the same ${names} as this one\n`;
+  terminal.log({ level: "info", text, isResult: true });
 }
 
 /** Logs warnings of Node and uncaught errors like everything else; after an uncaught error the process ends. */

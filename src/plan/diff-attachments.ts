@@ -72,8 +72,9 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     if (entry === undefined || !(isOwnUpdate || asSent.has(address))) {
       const names = Object.keys(sent);
       const managed = pickNamed(entry?.attributes ?? {}, names);
-      // What set nothing has nothing to take back: the file may be another's.
-      const values = names.length === 0 ? {} : { ...others, ...managed };
+      // What set nothing has nothing to take back, and no entry is to keep anything: the file may be another's.
+      const isOver = entry === undefined && names.length === 0;
+      const values = isOver ? {} : { ...others, ...managed };
       return { ...settlingChange(shown, values), check_only: true };
     }
     if (isOwnUpdate) settled.add(change);

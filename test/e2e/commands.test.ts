@@ -42,8 +42,10 @@ describe("command line", () => {
     const flags = ["--config", "draftsync.yaml", "--state=other ledger.db"];
     const { stderr } = await run("plan", ...flags, "--out", "a plan.json");
     expect(stderr).toMatch(
-      /: draftsync apply 'a plan.json'\nnote: add --config draftsync.yaml --state 'other ledger.db' to the commands above\n$/,
+      /: draftsync apply 'a plan.json'\nnote: the commands above need the same --config and --state as this one\n$/,
     );
+    const quiet = await run("apply", "gone.json", ...flags, "--quiet");
+    expect(quiet.stderr).toContain("need the same --config and --state");
     expect((await run("plan", "--out", "a.json")).stderr).not.toContain("commands above");
     expect((await run("validate", ...flags)).stderr).not.toContain("commands above");
   });

@@ -261,16 +261,27 @@ test.each([
   ]);
 });
 
-test("the check of a refused replacement whose entry was removed sets nothing on the file of another", () => {
-  const { address } = attach;
-  const old = recordedFile(1, 9, { address, attributes: { file_format: "x", renderer: "a" } });
-  const intent = { ...attach.intent, replaces: 9, attributes: old.attributes };
-  const inDoubt = [{ ...attach, status: 409, intent }];
-  const { changes } = planOf(desired(), recordedWith({ attachments: [old], inDoubt }));
-  expect(changes).toContainEqual(
-    expect.objectContaining({ action: "in_doubt", check_only: true, attributes: [] }),
-  );
-});
+test.each([
+  { what: "was removed", entries: [], attributes: [] },
+  {
+    what: "has newer content",
+    entries: [wantedSource(1, "a.glb", "newer", { file_format: "x" })],
+    attributes: ["file_format", "renderer"],
+  },
+])(
+  "the check of a refused replacement whose entry $what sets what the entry is to keep",
+  ({ entries, attributes }) => {
+    const address = "drafts/1/product_files/source:a.glb";
+    const values = { file_format: "x", renderer: "a" };
+    const old = recordedFile(1, 9, { address, sha256: "old", attributes: values });
+    const intent = { ...file, fileId: 10, sha256: "new", replaces: 9, attributes: values };
+    const inDoubt = [doubt({ kind: "attach", address, status: 409, intent })];
+    const { changes } = planOf(desired(...entries), recordedWith({ attachments: [old], inDoubt }));
+    expect(changes).toContainEqual(
+      expect.objectContaining({ action: "in_doubt", check_only: true, attributes }),
+    );
+  },
+);
 
 test("what an attach in doubt and a later update have sent is cleared, but not in a list that is left out", () => {
   const intent = { ...file, fileId: 10, attributes: { file_format: "x" } };
