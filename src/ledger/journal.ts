@@ -106,11 +106,12 @@ export async function finishOperation(
   const [finished] = rows;
   if (finished === undefined)
     throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
+  if (outcome === "done") return finished;
   const { address, path } = finished;
   const intent = parseIntent(finished.intent);
   const target = takenBy(intent);
   if (outcome === "unknown") await keepTaken(queries, { address, intent });
-  else if (outcome !== "done" && target !== undefined) await releaseUntaken(queries, target, path);
+  else if (target !== undefined) await releaseUntaken(queries, target, path);
   return finished;
 }
 

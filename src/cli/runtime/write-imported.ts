@@ -204,7 +204,8 @@ export interface WriteImportedOptions {
 
 /**
  * Adds drafts to a manifest, or creates it. Undoes that when the manifests would not be valid, and not when the ledger
- * fails: what it has recorded all the same would be deleted. `publish` is added last: a run that is killed before must not leave a publish of a product that the ledger does not have.
+ * fails: what it has recorded all the same would be deleted. `publish` is added last: a run that is killed before must not
+ * leave a publish of a product that the ledger does not have.
  */
 export async function writeImported(
   cli: Pick<Cli, "env" | "signal" | "terminal">,
