@@ -76,10 +76,10 @@ const maxPosts = 3;
  *             └► refused for another cause
  * ```
  *
- * Any other end of the POST is final. Any other answer to the PATCH proves nothing: the attachment ends as its POST
- * did, or in doubt after a 422, which may say that the file is attached already. That of a 409 is unknown until it is
- * settled: a proxy that returns a conflict may have forwarded the call, and a run that is stopped here must not leave it
- * to the next run as refused.
+ * Any other end of the POST is final. Any other answer to the PATCH proves nothing, and leaves the attachment in doubt, unless
+ * POST and PATCH were answered with 429. Where no PATCH could be sent, a 422 is in doubt, since it may say that the file is
+ * attached already; a 429 is a refusal. That of a 409 is unknown until it is settled: a proxy that returns a conflict may have
+ * forwarded the call, and a run that is stopped here must not leave it to the next run as refused.
  */
 export async function settleAttachment(
   context: SettleContext,
@@ -252,7 +252,7 @@ function isRefused({ outcome, failure: { status } }: Failed): boolean {
   return outcome === "rejected" || isAttachRefusal(status);
 }
 
-function isRateLimited({ failure }: Failed): boolean {
+function isRateLimited({ failure }: Pick<Failed, "failure">): boolean {
   return failure.code === "rate-limited";
 }
 
@@ -288,7 +288,8 @@ function confirm(
       const { wasAccepted } = doubt;
       const answer = await context.service.update(target, managed, { ...options, wasAccepted });
       const isOpen = answer.outcome === "rejected" && answer.failure.code !== "not-attached";
-      if (!isOpen || first.outcome === "unknown" || isRateLimited(first)) return answer;
+      // A service that slows down every call says nothing of the file.
+      if (!isOpen || first.outcome === "unknown" || [first, answer].every(isRateLimited)) return answer;
       const failure = uncheckedFailure(answer.failure, "the file is attached already");
       return { ...answer, outcome: "unknown", failure };
     },

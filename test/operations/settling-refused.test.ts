@@ -46,27 +46,30 @@ test("checks of several files that are answered alike are one message", async ()
   expect(stderr).toContain("2 changes:");
 });
 
-test("a refused check of an attachment leaves it in doubt, and its draft is not published", async () => {
-  expect((await apply()).code).toBe(0);
-  await folder.remove(".draftsync");
-  await confirmLedger();
-  const headers = { "content-type": "application/vnd.api+json" };
-  proxy.choose = ({ method }) =>
-    method === "GET"
-      ? undefined
-      : { type: "answer", status: method === "POST" ? 422 : 403, headers, body: errors(422) };
-  const { code, stderr } = await apply();
-  expect(code).toBe(4);
-  expect(stderr).toMatch(/in doubt: whether the file is attached already could not be checked: .* \(403\)/);
-  expect(stderr).toMatch(
-    /the command again.*`draftsync resolve drafts\/1\/product_files\/10 --done` or `--not-done`/,
-  );
-  proxy.choose = () => undefined;
-  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11 }]\npublish: true\n" });
-  await apply();
-  expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[maybe-published]") });
-  expect(sandbox.state().products).toEqual([]);
-});
+test.each([409, 422, 429])(
+  "a refused check of an attachment that was answered with %i leaves it in doubt, and its draft is not published",
+  async (status) => {
+    expect((await apply()).code).toBe(0);
+    await folder.remove(".draftsync");
+    await confirmLedger();
+    const headers = { "content-type": "application/vnd.api+json", "retry-after": "0" };
+    proxy.choose = ({ method }) =>
+      method === "GET"
+        ? undefined
+        : { type: "answer", status: method === "POST" ? status : 403, headers, body: errors(status) };
+    const { code, stderr } = await apply();
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/in doubt: whether .* could not be checked: .* \(403\)/);
+    expect(stderr).toMatch(
+      /the command again.*`draftsync resolve drafts\/1\/product_files\/10 --done` or `--not-done`/,
+    );
+    proxy.choose = () => undefined;
+    await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11 }]\npublish: true\n" });
+    await apply();
+    expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[maybe-published]") });
+    expect(sandbox.state().products).toEqual([]);
+  },
+);
 
 test("a publish that was not sent because the check before it failed is reported as not sent", async () => {
   expect((await apply()).code).toBe(0);
