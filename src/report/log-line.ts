@@ -68,8 +68,8 @@ export function formatCall(event: Event): LogEntry | undefined {
 }
 
 /**
- * Breaks the lines of a text that are longer than the terminal between words, so that no path is cut in two. What follows is
- * indented below its line. Colors take no room. A word that is longer than a line stays whole.
+ * Breaks the lines of a text that are longer than the terminal between words, so that no path and no command is cut in two.
+ * What follows is indented below its line. Colors take no room. A word that is longer than a line stays whole.
  */
 export function wrapText(text: string, columns: number | undefined): string {
   if (columns === undefined || columns < minColumns) return text;
@@ -82,11 +82,15 @@ export function wrapText(text: string, columns: number | undefined): string {
 /** Narrower terminals wrap as they do. */
 const minColumns = 40;
 
+/** A word with its blank, or a command: in backticks, quoted as for a shell, or after a colon, up to the end of its sentence. */
+const unbroken =
+  /(?:`[^`]*`|(?<![^\s`])'(?:'\\''|[^'])*'|(?<=: )draftsync(?: (?:'(?:'\\''|[^'])*'|[^\s'])+(?<![.,;]))+| {2,}|\S)+ ?|^ /g;
+
 function wrapLine(line: string, columns: number): string {
   const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;
   const lines: string[] = [];
   let current = "";
-  for (const word of line.split(/(?<=\S )(?=\S)/)) {
+  for (const [word] of line.matchAll(unbroken)) {
     const isFull = current.trim() !== "" && stringWidth(current) + stringWidth(word.trimEnd()) > columns;
     if (isFull) lines.push(current.trimEnd());
     current = isFull ? `${indent}${word}` : `${current}${word}`;

@@ -85,6 +85,19 @@ test("wraps a long line between words, with an indent", () => {
   );
 });
 
+test.each([
+  "`draftsync resolve 'drafts/1/product_files/red dragon' --done`",
+  "'drafts/1/product_files/it'\\''s a red dragon'",
+  "draftsync resolve 'duplicates/the red dragon. And' --product-id ID | --not-done",
+  "draftsync resolve duplicates/dragon --product-id ID",
+])("does not break within %s", (command) => {
+  const text = `    the draft's file, or the service's: ${command}. If it is not published, look at it.`;
+  const lines = wrapText(text, 50).split("\n");
+  expect(lines.map((each) => each.trim()).join(" ")).toBe(text.trim());
+  expect(lines.filter((each) => each.includes(command))).toHaveLength(1);
+  expect(lines.filter((each) => each.length > 50 && !each.includes(command))).toEqual([]);
+});
+
 test("ignores colors when it wraps, and keeps a path that is wider than the terminal whole", () => {
   const path = "x".repeat(60);
   expect(wrapText(`\u001b[31merror:\u001b[39m ${path} end`, 50)).toBe(
