@@ -32,7 +32,7 @@ describe("resolve", () => {
     const again = await run("resolve", "drafts/1/product", "--product-id", String(published?.id));
     expect(again).toMatchObject({
       code: 0,
-      stderr: `drafts/1/product is recorded as product ${published?.id} already.\n`,
+      stderr: expect.stringContaining(`drafts/1/product is recorded as product ${published?.id} already`),
     });
     const history = (await run("history")).stdout;
     expect(history).toMatch(/UTC: settled by \S+ on \S+: it took effect/);
@@ -148,7 +148,9 @@ describe("resolve", () => {
     });
     expect(await run("resolve", "drafts/1/product", "--done")).toMatchObject({
       code: 0,
-      stderr: `drafts/1/product is settled: it took effect, and kept product ${first?.id}.\n`,
+      stderr: expect.stringMatching(
+        `^drafts/1/product is settled: it took effect, and kept product ${first?.id} \\(workspace w at http://\\S+\\)\\.\n$`,
+      ),
     });
     expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
   });

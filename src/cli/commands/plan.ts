@@ -107,6 +107,10 @@ export const defineShow: DefineCommand = (program, cli) => {
     .action(async (file: string, flags: PlanFormatFlags) => {
       checkFormatFlags(flags);
       const root = await findRoot(cli.cwd);
-      await showPlan(cli, await loadSavedPlan(cli, file), { ...flags, root });
+      const plan = await loadSavedPlan(cli, file);
+      // The other formats name it; on a terminal, the commands that a plan prints may be run in another workspace.
+      if (flags.format === "text")
+        cli.terminal.show(`Plan for workspace ${plan.workspace} at ${plan.service_origin}\n\n`);
+      await showPlan(cli, plan, { ...flags, root });
     });
 };

@@ -73,7 +73,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const operations = doubts.get(address) ?? [];
   const [operation] = operations;
   const flagged = readFlags(flags);
-  if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
+  if (operation === undefined) return recordEarlier(workspace, address, flagged, recorded);
   const { kind, intent, runId } = operation;
   const draftId = kind === "publish" ? intent.draftId : undefined;
   const kept = keptProduct(draftId, recorded);
@@ -95,7 +95,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   const outcome =
     resolution === said ? describe(said, operation) : `it took effect, and kept product ${kept}`;
   const isKept = effects.some(({ type }) => type !== "settled") || resolution.type !== "product";
-  cli.terminal.err(`${address} is settled: ${outcome}${isKept ? "" : ", which the ledger does not keep"}.\n`);
+  say(workspace, `${address} is settled: ${outcome}${isKept ? "" : ", which the ledger does not keep"}`);
   if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 
@@ -151,16 +151,12 @@ async function assertSettled(
   });
 }
 
-interface EarlierProduct {
-  readonly address: string;
-  readonly resolution: Resolution | undefined;
-  readonly recorded: Recorded;
-}
-
 /** Records what a person found out about the time before this ledger: no operation at the address is in doubt. */
 async function recordEarlier(
   workspace: Workspace,
-  { address, resolution, recorded }: EarlierProduct,
+  address: string,
+  resolution: Resolution | undefined,
+  recorded: Recorded,
 ): Promise<void> {
   const { cli, config } = workspace;
   const parsed = parseAddress(address);
@@ -168,7 +164,7 @@ async function recordEarlier(
   if (isMarked && resolution?.type === "not_done") {
     const { draftId } = parsed;
     await recordEdit(await workspace.ledger(), command, [{ type: "maybe_published_settled", draftId }]);
-    cli.terminal.err(`${address} is settled: draft ${draftId} has no product that is not recorded.\n`);
+    say(workspace, `${address} is settled: draft ${draftId} has no product that is not recorded`);
     return;
   }
   const kept = isMarked ? keptProduct(parsed.draftId, recorded) : undefined;
@@ -190,8 +186,7 @@ async function recordEarlier(
   }
   const { productId } = said;
   if (addressOfProduct(productId, recorded) === address && !isMarked) {
-    cli.terminal.err(`${address} is recorded as product ${productId} already.\n`);
-    return;
+    return say(workspace, `${address} is recorded as product ${productId} already`);
   }
   const { desired } = await loadDesired(cli, config, "stat");
   const isKept = resolution?.type === "done";
@@ -205,9 +200,14 @@ async function recordEarlier(
   await recordEdit(await workspace.ledger(), command, [effect, ...settles]);
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   const before = isKept ? "" : ", made before this ledger";
-  cli.terminal.err(`${address} is recorded as product ${productId}${revision}${before}.\n`);
+  say(workspace, `${address} is recorded as product ${productId}${revision}${before}`);
   if (!isProven) warnOfDraft(cli, productId);
   warnOfCopies(cli, [effect], { desired, recorded });
+}
+
+/** The command may have been printed for another workspace. */
+function say({ cli, owner: { workspace, origin } }: Workspace, text: string): void {
+  cli.terminal.err(`${text} (workspace ${workspace} at ${origin}).\n`);
 }
 
 function warnOfDraft({ terminal }: Cli, productId: number): void {
