@@ -52,6 +52,7 @@ const commands: Readonly<Record<string, DefineCommand>> = {
  */
 export function makeProgram(cli: Cli, version: string, first?: string): Command {
   const { terminal } = cli;
+  const known = first !== undefined && Object.hasOwn(commands, first) ? first : undefined;
   const program = withLogFlags(new Command("draftsync"), (settings) => terminal.adjust(settings))
     .description("Keeps a marketplace's product drafts in sync with YAML manifests.")
     .version(version, "-V, --version", "print the version")
@@ -59,7 +60,7 @@ export function makeProgram(cli: Cli, version: string, first?: string): Command 
     .configureOutput({
       writeOut: terminal.out,
       writeErr: (text) => terminal.log({ level: "error", text, code: "bad-usage" }),
-      outputError: (text) => printUsage(terminal, correctSuggestion(text.trim(), first)),
+      outputError: (text) => printUsage(terminal, correctSuggestion(text.trim(), first), known),
     })
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
@@ -89,8 +90,8 @@ Exit codes:
   7 stopped at --max-calls or --until   130 interrupted
 `,
     );
-  const meant = first === undefined || !Object.hasOwn(commands, first) ? undefined : commands[first];
-  for (const define of meant === undefined ? Object.values(commands) : [meant]) define(program, cli);
+  for (const [name, define] of Object.entries(commands))
+    if (known === undefined || name === known) define(program, cli);
   defineHelp(program);
   inherit(program);
   return program;
@@ -121,8 +122,9 @@ function correctSuggestion(text: string, first: string | undefined): string {
 }
 
 /** `text` is a sentence of commander, with its label. */
-function printUsage({ log, paintErr }: Cli["terminal"], text: string): void {
-  const hint = "`draftsync --help` lists the commands, `draftsync plan --help` the flags of one.";
+function printUsage({ log, paintErr }: Cli["terminal"], text: string, command: string | undefined): void {
+  const flags = `\`draftsync ${command ?? "plan"} --help\``;
+  const hint = `\`draftsync --help\` lists the commands, ${flags} the flags of ${command ?? "one"}.`;
   const message = text.replace(/^error: /, "");
   const label = paintErr("error", "error:");
   const shown = `${label} ${message}\n  ${paintErr("info", "hint:")} ${hint}\n`;

@@ -38,6 +38,13 @@ describe("command line", () => {
     expect(stderr).toContain(message);
   });
 
+  test.each([
+    { args: ["apply", "--yes"], hint: "`draftsync apply --help` the flags of apply." },
+    { args: ["--yes"], hint: "`draftsync plan --help` the flags of one." },
+  ])("an unknown flag in $args names the help that lists the flags", async ({ args, hint }) => {
+    expect((await run(...args)).stderr).toContain(hint);
+  });
+
   test("printed commands come with the flags that name another workspace, ledger or service", async () => {
     const flags = ["--config", "draftsync.yaml", "--state=other ledger.db"];
     const { stderr } = await run("plan", ...flags, "--out", "a plan.json");
