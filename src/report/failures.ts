@@ -97,16 +97,22 @@ export function substanceOfFailures(groups: readonly FailureGroup[]): string {
   );
 }
 
-/** Log entries for the failures of a run: one a cause, and one for all causes beyond the first ten. */
+/**
+ * Log entries for the failures of a run: one a cause, and one for all causes beyond the first ten. What is in doubt comes last,
+ * with ten causes of its own: other failures never push it out of sight.
+ */
 export function describeFailures(
   groups: readonly FailureGroup[],
   options: FailureOptions,
 ): readonly LogEntry[] {
-  const others = groups.slice(maxCauses);
-  return [
-    ...groups.slice(0, maxCauses).map((group) => describeGroup(group, options)),
-    ...(others.length === 0 ? [] : [describeOthers(others, options.paint)]),
-  ];
+  return [false, true].flatMap((isDoubt) => {
+    const alike = groups.filter((group) => group.isDoubt === isDoubt);
+    const others = alike.slice(maxCauses);
+    return [
+      ...alike.slice(0, maxCauses).map((group) => describeGroup(group, options)),
+      ...(others.length === 0 ? [] : [describeOthers(others, isDoubt, options.paint)]),
+    ];
+  });
 }
 
 function describeGroup(group: FailureGroup, options: FailureOptions): LogEntry {
@@ -133,13 +139,17 @@ function hintOf({ addresses, settledBy, failure: { hint } }: FailureGroup): stri
   return hint?.replace("ADDRESS", () => quoteArgument(only));
 }
 
-function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEntry {
+function describeOthers(groups: readonly FailureGroup[], isDoubt: boolean, paint: Palette): LogEntry {
   const changes = groups.reduce((sum, { addresses }) => sum + addresses.length, 0);
-  const message = `${plural(changes, "change")} did not succeed for ${plural(groups.length, "other cause")}`;
-  const hint = "`draftsync history` lists every call with its cause.";
+  const what = isDoubt ? "may or may not have succeeded" : "did not succeed";
+  const message = `${plural(changes, "change")} ${what} for ${plural(groups.length, "other cause")}`;
+  const hint = isDoubt
+    ? "`draftsync plan` lists all that is in doubt, and how that ends."
+    : "`draftsync history` lists every call with its cause.";
+  const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
   return {
     level: "error",
-    text: `${paint("error", "error:")} ${message}\n  ${paint("info", "hint:")} ${hint}\n`,
+    text: `${label} ${message}\n  ${paint("info", "hint:")} ${hint}\n`,
     message,
     code: "more-failures",
     facts: { changes, hint },

@@ -118,6 +118,24 @@ test("shows ten causes in full, and counts the others", () => {
   expect(errors.at(-1)).toMatchObject({ code: "more-failures", facts: { changes: 5 } });
 });
 
+test("shows ten causes of doubts after those of failures, and counts the others", () => {
+  const { emit, entries } = follow({ isLive: false });
+  emit(started);
+  for (let draft = 1; draft <= 30; draft += 1) {
+    const failure = failureOf(draft, { errors: [{ detail: `${draft}` }] });
+    emit(failed(draft, failure, draft <= 15 ? "rejected" : "unknown"));
+  }
+  emit(finished(30));
+  const labels = entries.flatMap(({ level, code, text }) =>
+    level === "error" && code !== "run_finished" ? [/^.+?:/m.exec(text)?.[0]] : [],
+  );
+  expect(labels).toEqual([...Array(11).fill("error:"), ...Array(11).fill("in doubt:")]);
+  expect(entries.findLast(({ code }) => code === "more-failures")).toMatchObject({
+    message: "5 changes may or may not have succeeded for 5 other causes",
+    facts: { changes: 5 },
+  });
+});
+
 test("shows failures once when the run does not finish", () => {
   const { emit, stop, log } = follow({ isLive: true });
   emit(started, failed(1));
