@@ -41,7 +41,10 @@ export function compareAttachments(desired: Desired, recorded: Recorded): Requir
   const isUnmanaged = makeUnmanagedTest(desired);
   const inOrder = addressed(desired);
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
-  const isEntry = (address: string) => wanted().has(address);
+  const losesFile = (known: RecordedAttachment) => {
+    const entry = wanted().get(known.address);
+    return entry !== undefined && isOtherContent(entry, known, index);
+  };
   const named = lazily(() => namedElsewhere(inOrder, index));
   const changes: Change[] = [];
   const unchanged: string[] = [];
@@ -64,7 +67,7 @@ export function compareAttachments(desired: Desired, recorded: Recorded): Requir
       continue;
     }
     const { record, former } = found;
-    const change = compare(address, attachment, { ...found, own }, { index, isEntry });
+    const change = compare(address, attachment, { ...found, own }, { index, losesFile });
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
     if (record === undefined) continue;
@@ -112,17 +115,23 @@ function formerRemoval(former: RecordedAttachment, address: string, index: Recor
   return removal(former, { address, reason: "content_changed", isHalfDone: false }, index);
 }
 
+interface Basis {
+  readonly index: RecordedIndex;
+  /** Whether the entry of a record stays, and is to get a different file: it keeps its values until then. */
+  readonly losesFile: (known: RecordedAttachment) => boolean;
+}
+
 function compare(
   address: string,
   attachment: DesiredAttachment,
   { record: known, own, isOthers }: Found & { readonly own: RecordedAttachment | undefined },
-  { index, isEntry }: { readonly index: RecordedIndex; readonly isEntry: (address: string) => boolean },
+  { index, losesFile }: Basis,
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
   const kept = index.keptFor(address);
   if (known === undefined) return creation(address, attachment, kept ?? own?.attributes, index);
   const isReplaced = isOtherContent(attachment, known, index);
-  const takesOver = known.address !== address && isEntry(known.address);
+  const takesOver = known.address !== address && losesFile(known);
   const isOfOther = isOthers || takesOver || (kept !== undefined && own === undefined);
   const others =
     isOfOther && attachment.address.ref.by !== "file_id" ? index.possibleAttributes(known) : undefined;

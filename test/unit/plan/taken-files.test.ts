@@ -100,6 +100,14 @@ describe("the old file of a changed source that another entry names", () => {
     expect(changes[0]).not.toHaveProperty("takes_over");
   });
 
+  test("leaves no values to an entry that names the same file", () => {
+    const record = recordedFile(1, 10, { address: `${list}/upload_key:in/k` });
+    const plan = planOf(desired(byUploadKey, wantedFile(1, 10)), holding({ attachments: [record] }));
+    expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice" }]);
+    expect(plan.changes).toMatchObject([{ action: "adopt", address: `${list}/10` }]);
+    expect(plan.changes[0]).not.toHaveProperty("takes_over");
+  });
+
   test("stays attached when the new content turns out to be the file of a third entry", () => {
     const recorded = holding({
       attachments: [old, recordedFile(1, 9)],
