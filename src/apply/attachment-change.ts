@@ -197,12 +197,11 @@ export async function takeOverFile(
   { change, replaces, signal }: Omit<NewFile, "fileId">,
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
-  // The values are those of an entry that stays, or of one before it; a file that was only renamed keeps them.
-  const hadFile = change.action === "replace" || change.had_file === true;
-  const isOthers = hadFile || attachment.takesOver || attachment.formerAddress !== undefined;
-  const others = isOthers
-    ? clearedAttributes({ ...attachment.attributes, ...attachment.open })
-    : attachment.open;
+  // The plan shows the entry as a new one: no value of the one before it is left.
+  const others =
+    attachment.address === change.address && change.action !== "replace" && change.had_file !== true
+      ? attachment.open
+      : clearedAttributes({ ...attachment.attributes, ...attachment.open });
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   const { address: formerAddress, takesOver } = attachment;
   return sendUpdate(context, {

@@ -64,6 +64,8 @@ export type ChangeEnd =
       readonly productId?: number;
       /** The service had refused to attach the file, because it was attached before. */
       readonly wasAttached?: true;
+      /** Of a delete: another entry has taken the file. */
+      readonly staysAttached?: true;
     }
   | {
       readonly outcome: "rejected" | "not_sent" | "unknown";

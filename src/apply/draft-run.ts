@@ -261,7 +261,8 @@ class DraftRun {
   }
 
   async #detach(change: DeleteChange | ReplaceChange): Promise<ChangeEnd> {
-    if (this.#fileToDetach(change, await this.#tools.recorded()) === undefined) return { outcome: "done" };
+    if (this.#fileToDetach(change, await this.#tools.recorded()) === undefined)
+      return { outcome: "done", ...(change.action === "delete" ? { staysAttached: true } : {}) };
     return detachFile(this.#tools.context, { change, signal: this.#halt.signal });
   }
 }

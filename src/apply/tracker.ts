@@ -143,5 +143,6 @@ function eventPart(end: ChangeEnd | Deferred) {
     ...file,
     ...(end.productId === undefined ? {} : { product_id: end.productId }),
     ...(end.wasAttached === undefined ? {} : { was_attached: end.wasAttached }),
+    ...(end.staysAttached === undefined ? {} : { stays_attached: end.staysAttached }),
   };
 }

@@ -113,6 +113,12 @@ export const eventSchema = z
         .literal(true)
         .exactOptional()
         .describe("The file was attached before this ledger existed, so its draft may be published as well"),
+      stays_attached: z
+        .literal(true)
+        .exactOptional()
+        .describe(
+          "Of a delete: another entry turned out to be the same file and has taken it, so it was not detached",
+        ),
       failure: failure.exactOptional(),
       because: text
         .exactOptional()

@@ -37,6 +37,7 @@ export function endOf(event: Finished): string {
     case "done": {
       if (parseAddress(event.address)?.type === "draft") return "protection recorded";
       if (event.was_attached) return "was attached already";
+      if (event.stays_attached) return "stays attached, for another entry";
       const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
       return `${actionTable[event.action].done}${product}`;
     }

@@ -153,6 +153,17 @@ describe("the upload of a new entry that returns a recorded file", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
+  test("keeps no value that the plan showed as deleted, and says that the file was not detached", async () => {
+    await world.write("draft: 2\nproduct_files: [{ upload_key: in/b, file_format: fbx }]\npublish: true\n");
+    expect((await world.apply()).totals).toMatchObject({ done: 3, failed: 0 });
+    const [file] = world.sandbox.state().attachments.filter(({ draftId }) => draftId === 2);
+    expect(file).toMatchObject({ fileId: 10, attributes: { file_format: "fbx", renderer: "" } });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "change_finished", action: "delete", stays_attached: true }),
+    );
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
   test("publishes nothing when a detach in doubt has removed the file", async () => {
     const { choose } = world.proxy;
     world.proxy.choose = (request) =>
