@@ -66,3 +66,11 @@ test("drift reports an error when the ledger is empty or the service cannot be r
     stderr: expect.stringContaining("drift checked nothing: the service could not be read"),
   });
 });
+
+test("drift names what is in doubt also where nothing is recorded", async () => {
+  proxy.choose = ({ method }) => (method === "GET" ? undefined : { type: "lost" });
+  expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
+  const { code, stderr } = await run("drift", "--probe");
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/\[in-doubt\].*drift checked nothing/s);
+});

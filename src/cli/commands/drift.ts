@@ -83,15 +83,17 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     }).finally(progress.stop);
     const { report, recorded, unreadable } = compared;
     if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
+    const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
+    if (open.length > 0) {
+      printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
+      cli.end(exitCode.inDoubt);
+    }
     assertCompared(compared);
     const text = await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut });
     printFormat(cli, flags.format, text);
-    const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
-    if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
     if (report.drift.length > 0) cli.end(exitCode.changes);
-    else if (open.length > 0) cli.end(exitCode.inDoubt);
     // What could not be read is not known to match.
-    else if (report.refresh.unreadable > 0) cli.end(exitCode.error);
+    else if (open.length === 0 && report.refresh.unreadable > 0) cli.end(exitCode.error);
   });
 }
 
