@@ -259,7 +259,7 @@ function isRateLimited({ failure }: Pick<Failed, "failure">): boolean {
 async function refuse(context: SettleContext, conflict: Failed): Promise<ChangeEnd> {
   await context.ledger.record(settled(conflict, "rejected"), context.runId);
   const hint =
-    "The file is not in this list. If the other list of the draft has it, remove it there; then run the command again.";
+    "The file is not in this list. If the other list of the draft has it, detach it there first: if the plan deletes it, `draftsync apply --target` with that address. Then run the command again.";
   return { ...conflict, outcome: "rejected", failure: { ...conflict.failure, hint } };
 }
 

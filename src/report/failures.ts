@@ -186,7 +186,8 @@ function formatGroup(group: FailureGroup, options: FailureOptions): string {
       isDoubt && named.length > 1 && settledBy[at] !== named[at] ? `; its path: ${settledBy[at]}` : "";
     const where = named.map((address, at) => `    ${formatWhere(address, errors, options)}${path(at)}`);
     lines.push(`${what}:`, ...where);
-    if (more > 0) lines.push(`    and ${formatCount(more)} more; --verbose lists them`);
+    const lister = isDoubt ? "`draftsync plan`" : "--verbose";
+    if (more > 0) lines.push(`    and ${formatCount(more)} more; ${lister} lists them`);
   }
   const hint = hintOf(group);
   if (hint !== undefined) lines.push(`  ${paint("info", "hint:")} ${sanitizeLine(hint)}`);

@@ -100,7 +100,7 @@ test("responses lost on every call are one message with a count", async () => {
   proxy.choose = () => ({ type: "lost" });
   const { code, stderr } = await apply();
   expect([code, errorsIn(stderr).length]).toEqual([4, 1]);
-  expect(stderr).toContain("    and 15 more; --verbose lists them\n");
+  expect(stderr).toContain("    and 15 more; `draftsync plan` lists them\n");
 });
 
 test("Ctrl-C prints what it waits for and what is left, and names no single file as the cause", async () => {
