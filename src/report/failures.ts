@@ -1,4 +1,4 @@
-import { quoteArgument, targetAt } from "../model/address.ts";
+import { parseAddress, quoteArgument, targetAt } from "../model/address.ts";
 import type { ResourceName } from "../model/change.ts";
 import type { LogEntry } from "../model/log.ts";
 import { type ApiError, type CallFailure, causeOf } from "../model/outcome.ts";
@@ -98,21 +98,30 @@ export function substanceOfFailures(groups: readonly FailureGroup[]): string {
 }
 
 /**
- * Log entries for the failures of a run: one a cause, and one for all causes beyond the first ten. What is in doubt comes last,
- * with ten causes of its own: other failures never push it out of sight.
+ * Log entries for the failures of a run: one a cause, and one for all causes beyond the first ten. What is in doubt comes after
+ * them, and what a person has to settle comes last, each with ten causes of its own: nothing pushes it out of sight.
  */
 export function describeFailures(
   groups: readonly FailureGroup[],
   options: FailureOptions,
 ): readonly LogEntry[] {
-  return [false, true].flatMap((isDoubt) => {
-    const alike = groups.filter((group) => group.isDoubt === isDoubt);
+  const doubts = groups.filter(({ isDoubt }) => isDoubt);
+  return [
+    groups.filter(({ isDoubt }) => !isDoubt),
+    doubts.filter((group) => !isForPerson(group)),
+    doubts.filter(isForPerson),
+  ].flatMap((alike) => {
     const others = alike.slice(maxCauses);
     return [
       ...alike.slice(0, maxCauses).map((group) => describeGroup(group, options)),
-      ...(others.length === 0 ? [] : [describeOthers(others, isDoubt, options.paint)]),
+      ...(others.length === 0 ? [] : [describeOthers(others, options.paint)]),
     ];
   });
+}
+
+/** Only a file in doubt is settled by the next run. */
+function isForPerson({ addresses }: FailureGroup): boolean {
+  return addresses.some((address) => parseAddress(address)?.type !== "attachment");
 }
 
 function describeGroup(group: FailureGroup, options: FailureOptions): LogEntry {
@@ -139,7 +148,8 @@ function hintOf({ addresses, settledBy, failure: { hint } }: FailureGroup): stri
   return hint?.replace("ADDRESS", () => quoteArgument(only));
 }
 
-function describeOthers(groups: readonly FailureGroup[], isDoubt: boolean, paint: Palette): LogEntry {
+function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEntry {
+  const isDoubt = groups.some((group) => group.isDoubt);
   const changes = groups.reduce((sum, { addresses }) => sum + addresses.length, 0);
   const what = isDoubt ? "may or may not have succeeded" : "did not succeed";
   const message = `${plural(changes, "change")} ${what} for ${plural(groups.length, "other cause")}`;

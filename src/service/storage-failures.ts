@@ -51,7 +51,7 @@ export function explainPut(file: StoredSource, error: unknown, redactor: Redacto
   return failed("not_sent", {
     ...base,
     code: "storage-failed",
-    message: `${file.source}: the file could not be stored in object storage: ${detail}`,
+    message: `${file.source}: the file could not be stored in object storage${status === undefined ? "" : ` (${status})`}: ${detail}`,
     hint:
       hint ??
       "Run the command again. If it stays so, check the network to the storage and service.profile.storage.",

@@ -16,10 +16,11 @@ const failed = (
   draft: number,
   failure = failureOf(draft),
   outcome: "rejected" | "unknown" = "rejected",
+  name = "product_files/7",
 ): Event => ({
   type: "change_finished",
   at: 1,
-  address: `drafts/${draft}/product_files/7`,
+  address: `drafts/${draft}/${name}`,
   action: "create",
   outcome,
   ms: 1,
@@ -118,18 +119,21 @@ test("shows ten causes in full, and counts the others", () => {
   expect(errors.at(-1)).toMatchObject({ code: "more-failures", facts: { changes: 5 } });
 });
 
-test("shows ten causes of doubts after those of failures, and counts the others", () => {
+test("shows ten causes of failures, then ten of files in doubt, then ten of products in doubt", () => {
   const { emit, entries } = follow({ isLive: false });
   emit(started);
-  for (let draft = 1; draft <= 30; draft += 1) {
+  for (let draft = 1; draft <= 45; draft += 1) {
     const failure = failureOf(draft, { errors: [{ detail: `${draft}` }] });
-    emit(failed(draft, failure, draft <= 15 ? "rejected" : "unknown"));
+    const outcome = draft % 3 === 0 ? "rejected" : "unknown";
+    emit(failed(draft, failure, outcome, draft % 3 === 1 ? "product" : undefined));
   }
-  emit(finished(30));
+  emit(finished(45));
   const labels = entries.flatMap(({ level, code, text }) =>
     level === "error" && code !== "run_finished" ? [/^.+?:/m.exec(text)?.[0]] : [],
   );
-  expect(labels).toEqual([...Array(11).fill("error:"), ...Array(11).fill("in doubt:")]);
+  expect(labels).toEqual([...Array(11).fill("error:"), ...Array(22).fill("in doubt:")]);
+  const products = entries.map(({ text }) => text).filter((text) => text.includes("/product\n"));
+  expect(products).toEqual(entries.map(({ text }) => text).slice(-12, -2));
   expect(entries.findLast(({ code }) => code === "more-failures")).toMatchObject({
     message: "5 changes may or may not have succeeded for 5 other causes",
     facts: { changes: 5 },
