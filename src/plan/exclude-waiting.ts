@@ -4,7 +4,7 @@ import { attachmentsByAddress, type Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Observed } from "../model/observed.ts";
 import type { Recorded } from "../model/recorded.ts";
-import type { Attributes } from "../model/resource.ts";
+import { withoutEmpty } from "../model/resource.ts";
 import { type Differences, makeUnmanagedTest } from "./differences.ts";
 
 /**
@@ -100,7 +100,8 @@ export function excludeIncomplete(
   const entries = attachmentsByAddress(desired);
   const held = new Set(attachments.map(({ address }) => address));
   const waiting = [...keptValues]
-    .filter(([address]) => !entries.has(address) && !held.has(address))
+    .map(([address, values]) => [address, Object.keys(withoutEmpty(values))] as const)
+    .filter(([address, names]) => names.length > 0 && !entries.has(address) && !held.has(address))
     .sort(([a], [b]) => compareText(a, b));
   const reasons = [
     ...leftOver.map(({ address, formerAddress }) => ({
@@ -108,10 +109,10 @@ export function excludeIncomplete(
       until: `${address} is detached: ${formerAddress} has another file since an unfinished run, and its list is left out by now`,
       hint: "Put the list back, and apply. Or leave the file attached:",
     })),
-    ...waiting.map(([address, values]) => ({
+    ...waiting.map(([address, names]) => ({
       address,
       until: `${address} has a file again: an unfinished run gave its file to another entry, and no manifest has this one any more`,
-      hint: `Put the entry back, and apply. Or give it up with its values${describeNames(values)}:`,
+      hint: `Put the entry back, and apply. Or give it up with its values (${names.join(", ")}):`,
     })),
   ];
   // Of several, the last is named: to put an entry back ends what is left of its file, too.
@@ -128,11 +129,6 @@ export function excludeIncomplete(
       };
     },
   });
-}
-
-function describeNames(values: Attributes): string {
-  const names = Object.keys(values);
-  return names.length === 0 ? "" : ` (${names.join(", ")})`;
 }
 
 interface Waiting {

@@ -326,13 +326,15 @@ describe("an entry whose values are kept", () => {
     expect(plan).toMatchObject({ changes: [], unmanaged: [{ files: 1 }] });
   });
 
-  test("does not wait for a file that it has, when its takeover was refused and its list is left out by then", () => {
+  test("does not wait for a file that it has, nor for empty values, when its list is left out by then", () => {
     const publish = { revision: 1, position: 1 };
     const left = desiredWith({ drafts: [draftWith(1, { managed: [], publish })] });
     const own = recordedFile(1, 10, { address: source });
     expect(planOf(left, recordedWith({ keptValues })).summary).toEqual({});
     const plan = planOf(left, recordedWith({ keptValues, attachments: [own] }));
     expect(plan).toMatchObject({ summary: { publish: 1 }, diagnostics: [] });
+    const empty = recordedWith({ keptValues: new Map([[source, { file_format: "" }]]) });
+    expect(planOf(left, empty).summary).toEqual({ publish: 1 });
   });
 
   test("gets what the manifest says by now", () => {
