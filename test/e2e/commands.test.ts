@@ -53,7 +53,7 @@ describe("command line", () => {
     );
     const quiet = await run("apply", "gone.json", ...flags, "--quiet");
     expect(quiet.stderr).toContain("need the same --config and --state");
-    expect((await run("show", "a plan.json")).stdout).toMatch(/^Plan for workspace \S+ at sandbox/);
+    expect((await run("show", "a plan.json")).stdout).toMatch(/\nWorkspace: \S+ at sandbox\n$/);
     expect((await run("plan", "--out", "a.json")).stderr).not.toContain("commands above");
     expect((await run("validate", ...flags)).stderr).not.toContain("commands above");
   });

@@ -72,7 +72,7 @@ test("apply, import and `state list` name the file of an entry whose attachment 
   });
 });
 
-test("a file that is declared another way keeps nothing that an update in doubt has sent", async () => {
+test("a file that is declared another way keeps nothing that the plan shows as deleted, nor what an update in doubt has sent", async () => {
   const list = (entries: string, rest = "") => ({
     "manifests/a.yaml": `draft: 1\nproduct_files: [${entries}]\n${rest}`,
   });
@@ -95,7 +95,7 @@ test("a file that is declared another way keeps nothing that an update in doubt 
   await folder.write(list("{ upload_key: k }", "publish: true\n"));
   expect((await apply()).code).toBe(0);
   const { attachments, products } = sandbox.state();
-  expect(attachments).toMatchObject([{ fileId: file?.fileId, attributes: { renderer: "v1" } }]);
+  expect(attachments).toMatchObject([{ fileId: file?.fileId, attributes: { renderer: "" } }]);
   expect(attachments[0]?.attributes.file_format ?? "").toBe("");
   expect(products).toHaveLength(1);
 });

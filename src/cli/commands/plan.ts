@@ -108,9 +108,9 @@ export const defineShow: DefineCommand = (program, cli) => {
       checkFormatFlags(flags);
       const root = await findRoot(cli.cwd);
       const plan = await loadSavedPlan(cli, file);
-      // The other formats name it; on a terminal, the commands that a plan prints may be run in another workspace.
-      if (flags.format === "text")
-        cli.terminal.show(`Plan for workspace ${plan.workspace} at ${plan.service_origin}\n\n`);
       await showPlan(cli, plan, { ...flags, root });
+      // The other formats name it: the commands that a plan prints may be run in another workspace.
+      if (flags.format === "text")
+        cli.terminal.show(`Workspace: ${plan.workspace} at ${plan.service_origin}\n`);
     });
 };
