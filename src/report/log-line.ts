@@ -82,9 +82,14 @@ export function wrapText(text: string, columns: number | undefined): string {
 /** Narrower terminals wrap as they do. */
 const minColumns = 40;
 
-/** A word with its blank, or a command: in backticks, quoted as for a shell, or after a colon, up to the end of its sentence. */
-const unbroken =
-  /(?:`[^`]*`|(?<![^\s`])'(?:'\\''|[^'])*'|(?<=: )draftsync(?: (?:'(?:'\\''|[^'])*'|[^\s'])+(?<![.,;]))+| {2,}|\S)+ ?|^ /g;
+/** As `quoteArgument` writes it. */
+const quoted = String.raw`'(?:'\\''|[^'])*'`;
+
+/** After a colon, up to the end of its sentence. */
+const command = `(?<=: )draftsync(?: (?:${quoted}|[^ '])+(?<![.,;]))+`;
+
+/** A word, an argument or a command, with the blank after it. Every character of a line is in one. */
+const unbroken = new RegExp(`(?:\`[^\`]*\`|(?<![^ \`])${quoted}|${command}| {2,}|[^ ])+ ?|^ `, "g");
 
 function wrapLine(line: string, columns: number): string {
   const indent = `${/^ */.exec(line)?.[0] ?? ""}  `;

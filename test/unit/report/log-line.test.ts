@@ -98,6 +98,11 @@ test.each([
   expect(lines.filter((each) => each.length > 50 && !each.includes(command))).toEqual([]);
 });
 
+test("loses no character, also blanks that are no space", () => {
+  const text = ` a\u00a0draft's\ttitle  and ${"word ".repeat(12)} it's\u3000over `;
+  expect(wrapText(text, 50).replace(/\n */g, " ")).toBe(text);
+});
+
 test("ignores colors when it wraps, and keeps a path that is wider than the terminal whole", () => {
   const path = "x".repeat(60);
   expect(wrapText(`\u001b[31merror:\u001b[39m ${path} end`, 50)).toBe(
