@@ -198,10 +198,7 @@ export async function takeOverFile(
 ): Promise<ChangeEnd> {
   const target = targetAt(change.address, attachment.fileId);
   // The plan shows the entry as a new one: no value of the one before it is left.
-  const others =
-    attachment.address === change.address && change.action !== "replace" && change.had_file !== true
-      ? attachment.open
-      : clearedAttributes({ ...attachment.attributes, ...attachment.open });
+  const others = clearedAttributes({ ...attachment.attributes, ...attachment.open });
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   const { address: formerAddress, takesOver } = attachment;
   return sendUpdate(context, {

@@ -78,8 +78,8 @@ const maxPosts = 3;
  *
  * Any other end of the POST is final. Any other answer to the PATCH proves nothing, and leaves the attachment in doubt, unless
  * POST and PATCH were answered with 429. Where no PATCH could be sent, a 422 is in doubt, since it may say that the file is
- * attached already; a 429 is a refusal. That of a 409 is unknown until it is settled: a proxy that returns a conflict may have
- * forwarded the call, and a run that is stopped here must not leave it to the next run as refused.
+ * attached already; a 429 is a refusal. A 409 is unknown until it is settled: a proxy that returns a conflict may have forwarded the
+ * call, and a run that is stopped here must not leave it to the next run as refused.
  */
 export async function settleAttachment(
   context: SettleContext,

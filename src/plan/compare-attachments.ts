@@ -32,7 +32,14 @@ import {
 } from "./attachment-states.ts";
 import { type Differences, makeUnmanagedTest } from "./differences.ts";
 import { inDoubtChange, inDoubtState } from "./doubts.ts";
-import { type Found, findRecorded, isOtherContent, knownFile, namedElsewhere } from "./find-recorded.ts";
+import {
+  type Found,
+  findRecorded,
+  isOtherContent,
+  knownFile,
+  namedElsewhere,
+  type Search,
+} from "./find-recorded.ts";
 import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /** Product and promotional files: desired against recorded. A plan shows them with what is in doubt (`diffAttachments`). */
@@ -41,10 +48,6 @@ export function compareAttachments(desired: Desired, recorded: Recorded): Requir
   const isUnmanaged = makeUnmanagedTest(desired);
   const inOrder = addressed(desired);
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
-  const losesFile = (known: RecordedAttachment) => {
-    const entry = wanted().get(known.address);
-    return entry !== undefined && isOtherContent(entry, known, index);
-  };
   const named = lazily(() => namedElsewhere(inOrder, index));
   const changes: Change[] = [];
   const unchanged: string[] = [];
@@ -67,7 +70,7 @@ export function compareAttachments(desired: Desired, recorded: Recorded): Requir
       continue;
     }
     const { record, former } = found;
-    const change = compare(address, attachment, { ...found, own }, { index, losesFile });
+    const change = compare(address, attachment, { ...found, own }, { index, wanted });
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
     if (record === undefined) continue;
@@ -115,23 +118,19 @@ function formerRemoval(former: RecordedAttachment, address: string, index: Recor
   return removal(former, { address, reason: "content_changed", isHalfDone: false }, index);
 }
 
-interface Basis {
-  readonly index: RecordedIndex;
-  /** Whether the entry of a record stays, and is to get a different file: it keeps its values until then. */
-  readonly losesFile: (known: RecordedAttachment) => boolean;
-}
-
 function compare(
   address: string,
   attachment: DesiredAttachment,
   { record: known, own, isOthers }: Found & { readonly own: RecordedAttachment | undefined },
-  { index, losesFile }: Basis,
+  { index, wanted: entries }: Pick<Search, "index" | "wanted">,
 ): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
   const kept = index.keptFor(address);
   if (known === undefined) return creation(address, attachment, kept ?? own?.attributes, index);
   const isReplaced = isOtherContent(attachment, known, index);
-  const takesOver = known.address !== address && losesFile(known);
+  // An entry that stays, and is to get a different file, keeps its values until then.
+  const other = known.address === address ? undefined : entries().get(known.address);
+  const takesOver = other !== undefined && isOtherContent(other, known, index);
   const isOfOther = isOthers || takesOver || (kept !== undefined && own === undefined);
   const others =
     isOfOther && attachment.address.ref.by !== "file_id" ? index.possibleAttributes(known) : undefined;

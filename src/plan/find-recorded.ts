@@ -24,7 +24,8 @@ export function namedElsewhere(
   return named;
 }
 
-interface Search {
+/** What the records of a list are found with. */
+export interface Search {
   readonly index: RecordedIndex;
   readonly wanted: () => ReadonlyMap<string, DesiredAttachment>;
   /** Recorded attachments that a desired one with a different address accounts for. */

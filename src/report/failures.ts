@@ -156,14 +156,17 @@ function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEnt
   const hint = isDoubt
     ? "`draftsync plan` lists all that is in doubt, and how that ends."
     : "`draftsync history` lists every call with its cause.";
-  const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
   return {
     level: "error",
-    text: `${label} ${message}\n  ${paint("info", "hint:")} ${hint}\n`,
+    text: `${labelOf(isDoubt, paint)} ${message}\n  ${paint("info", "hint:")} ${hint}\n`,
     message,
     code: "more-failures",
     facts: { changes, hint },
   };
+}
+
+function labelOf(isDoubt: boolean, paint: Palette): string {
+  return isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
 }
 
 /**
@@ -182,8 +185,9 @@ function formatGroup(group: FailureGroup, options: FailureOptions): string {
   const { isDoubt, failure, addresses, settledBy } = group;
   const { paint } = options;
   const { code, errors = [], stops } = failure;
-  const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
-  const lines = [`${label} ${sanitizeLine(withoutDetail(failure))}  ${paint("muted", `[${code}]`)}`];
+  const lines = [
+    `${labelOf(isDoubt, paint)} ${sanitizeLine(withoutDetail(failure))}  ${paint("muted", `[${code}]`)}`,
+  ];
   const reasons = errors.map(formatApiError).filter((reason) => reason !== "");
   for (const reason of reasons) lines.push(`  ${paint("muted", "service:")} ${reason}`);
   const what = `  ${plural(addresses.length, "change")}${isDoubt ? "" : " failed"}${stops === "run" ? ", and the run stopped" : ""}`;

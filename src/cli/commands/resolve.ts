@@ -164,8 +164,7 @@ async function recordEarlier(
   if (isMarked && resolution?.type === "not_done") {
     const { draftId } = parsed;
     await recordEdit(await workspace.ledger(), command, [{ type: "maybe_published_settled", draftId }]);
-    say(workspace, `${address} is settled: draft ${draftId} has no product that is not recorded`);
-    return;
+    return say(workspace, `${address} is settled: draft ${draftId} has no product that is not recorded`);
   }
   const kept = isMarked ? keptProduct(parsed.draftId, recorded) : undefined;
   const said = resolution === undefined ? undefined : withKeptProduct(resolution, kept);
