@@ -32,7 +32,9 @@ describe("resolve", () => {
     const again = await run("resolve", "drafts/1/product", "--product-id", String(published?.id));
     expect(again).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`drafts/1/product is recorded as product ${published?.id} already`),
+      stderr: expect.stringMatching(
+        `^drafts/1/product is recorded as product ${published?.id} already \\(workspace w at http://\\S+\\)\\.\n$`,
+      ),
     });
     const history = (await run("history")).stdout;
     expect(history).toMatch(/UTC: settled by \S+ on \S+: it took effect/);

@@ -46,9 +46,13 @@ test("checks of several files that are answered alike are one message", async ()
   expect(stderr).toContain("2 changes:");
 });
 
-test.each([409, 422, 429])(
-  "a refused check of an attachment that was answered with %i leaves it in doubt, and its draft is not published",
-  async (status) => {
+test.each([
+  { status: 409, what: "it took effect" },
+  { status: 422, what: "the file is attached already" },
+  { status: 429, what: "the file is attached already" },
+])(
+  "a refused check of an attachment that was answered with $status leaves it in doubt, and its draft is not published",
+  async ({ status, what }) => {
     expect((await apply()).code).toBe(0);
     await folder.remove(".draftsync");
     await confirmLedger();
@@ -59,7 +63,7 @@ test.each([409, 422, 429])(
         : { type: "answer", status: method === "POST" ? status : 403, headers, body: errors(status) };
     const { code, stderr } = await apply();
     expect(code).toBe(4);
-    expect(stderr).toMatch(/in doubt: whether .* could not be checked: .* \(403\)/);
+    expect(stderr).toMatch(new RegExp(`in doubt: whether ${what} could not be checked: .* \\(403\\)`));
     expect(stderr).toMatch(
       /the command again.*`draftsync resolve drafts\/1\/product_files\/10 --done` or `--not-done`/,
     );

@@ -129,9 +129,8 @@ describe("settling an attachment", () => {
   test("checks a conflict immediately, and again before it counts as refused", async () => {
     const end = await settleAttachment(runWith([]), await justEnded(conflict));
     expect(course).toEqual(["PATCH", "wait 3", "PATCH"]);
-    const hint = expect.stringContaining(
-      "`draftsync apply --target` with that address. Then run the command again.",
-    );
+    const hint =
+      "The file is not in this list. If the other list of the draft has it, detach it there first: if the plan deletes it, `draftsync apply --target` with that address. Then run the command again.";
     expect(end).toMatchObject({ outcome: "rejected", failure: { hint } });
     expect((await ledger.load()).inDoubt).toEqual([]);
   });
