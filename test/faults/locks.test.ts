@@ -125,10 +125,11 @@ describe("lock release", () => {
 describe("holder that waits to retry a refused publish", () => {
   const publishes = () => proxy.seen.filter((request) => request === "POST /api/products");
 
-  async function startWaiting(retryAfter = "3") {
+  async function startWaiting() {
     await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
     const body = JSON.stringify({ errors: [{ status: "429", title: "Slow down" }] });
-    const headers = { "retry-after": retryAfter, "content-type": "application/vnd.api+json" };
+    // Long enough for the two commands that release the lock, on a machine that is busy.
+    const headers = { "retry-after": "20", "content-type": "application/vnd.api+json" };
     proxy.choose = ({ method }) =>
       method === "POST" ? { type: "answer", status: 429, headers, body } : undefined;
     const holder = start(["apply", "--auto-approve"]);
@@ -150,9 +151,10 @@ describe("holder that waits to retry a refused publish", () => {
   });
 
   test("leaves nothing in doubt when it is killed", async () => {
-    const holder = await startWaiting("15");
+    const holder = await startWaiting();
     // The wait is reported before the refusal is recorded.
-    await expect.poll(async () => (await run("plan")).stdout).toContain("Plan: 1 to publish.");
+    const plan = async () => (await run("plan")).stdout;
+    await expect.poll(plan, { timeout: 15_000 }).toContain("Plan: 1 to publish.");
     holder.kill("SIGKILL");
     await holder.ended;
     expect((await run("plan")).stdout).toContain("Plan: 1 to publish.");
