@@ -305,7 +305,7 @@ test("a new draft whose upload is processed for the whole run does not keep othe
   });
   proxy.choose = ({ method, path }) =>
     method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
-  expect((await apply("--until", "8s")).code).toBe(7);
+  expect((await apply("--until", "15s")).code).toBe(7);
   expect(sandbox.state().attachments).toHaveLength(2);
 });
 
