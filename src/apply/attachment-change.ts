@@ -15,6 +15,7 @@ import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import {
   clearedAttributes,
+  fileResource,
   hasAttributes,
   mergeAttributes,
   omitAttributes,
@@ -202,6 +203,11 @@ export async function takeOverFile(
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   const { address: formerAddress, takesOver } = attachment;
   return sendUpdate(context, {
+  // However the update ends, the entry before it has lost the file, and its values with it.
+  if (!takesOver && attachment.formerAddress === undefined) {
+    const left = { target, address: fileResource(target), formerAddress };
+    await context.ledger.record([{ type: "readdressed", ...left }], context.runId);
+  }
     address: change.address,
     target,
     taken: { formerAddress, takesOver, replaces },

@@ -182,14 +182,14 @@ function normalize(attachment: RecordedAttachment): RecordedAttachment {
 
 async function readdress(
   queries: LedgerQueries,
-  { target, address, sha256, replaces, takesOver }: EffectOf<"readdressed">,
+  { target, address, sha256, replaces, takesOver, formerAddress }: EffectOf<"readdressed">,
 ): Promise<void> {
   if (takesOver === true) await keepValues(queries, { target, taker: address });
   await vacate(queries, { ...target, address }, replaces);
   const values = {
     address,
     replaced_by: null,
-    former_address: null,
+    former_address: formerAddress ?? null,
     ...(sha256 === undefined ? {} : { sha256 }),
   };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();

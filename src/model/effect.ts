@@ -30,13 +30,15 @@ export const effectSchema = z.discriminatedUnion("type", [
   // Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance.
   effect("rerecorded", { attachment: attachmentSchema }),
   // The manifests name a recorded file another way. Nothing was confirmed, so attributes and provenance stay; `sha256` is
-  // noted when it is known; `replaces` as above; `takesOver`: the entry that had the file stays, so its values are kept.
+  // noted when it is known; `replaces` as above; `takesOver`: the entry that had the file stays, so its values are kept;
+  // `formerAddress`: see the record.
   effect("readdressed", {
     target,
     address: text,
     sha256: text.exactOptional(),
     replaces: integer.exactOptional(),
     takesOver: z.literal(true).exactOptional(),
+    formerAddress: text.exactOptional(),
   }),
   effect("detached", { target }),
   // An entry that waits for a file gives up its values.

@@ -164,6 +164,46 @@ describe("the upload of a new entry that returns a recorded file", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
+  test.each([
+    ["was lost", { type: "answer-lost" }],
+    ["was refused", { type: "answer", status: 403, headers: {}, body: "" }],
+  ] as const)(
+    "brings no value back that the plan showed as deleted when the update %s",
+    async (_, answer) => {
+      const { choose } = world.proxy;
+      world.proxy.choose = (request) => (request.method === "PATCH" ? answer : choose(request));
+      await world.write("draft: 2\nproduct_files: [{ upload_key: in/b }]\npublish: true\n");
+      await world.apply();
+      expect(productsOfDraft()).toEqual([]);
+      world.proxy.choose = choose;
+      expect((await world.plan()).changes).toContainEqual(
+        expect.objectContaining({
+          address: "drafts/2/product_files/upload_key:in/b",
+          attributes: ["renderer"],
+        }),
+      );
+      await world.apply();
+      expect(productsOfDraft()).toHaveLength(1);
+      const [file] = world.sandbox.state().attachments.filter(({ draftId }) => draftId === 2);
+      expect(file).toMatchObject({ fileId: 10, attributes: { renderer: "" } });
+      expect((await world.plan()).changes).toEqual([]);
+    },
+  );
+
+  test("puts a file back that its entry has lost in a run whose update was refused", async () => {
+    const { choose } = world.proxy;
+    const refused = { type: "answer", status: 403, headers: {}, body: "" } as const;
+    world.proxy.choose = (request) => (request.method === "PATCH" ? refused : choose(request));
+    await world.write("draft: 2\nproduct_files: [{ upload_key: in/b }]\n");
+    await world.apply();
+    world.proxy.choose = choose;
+    await world.write("draft: 2\nproduct_files: [{ upload_key: in/a }]\n");
+    await world.apply();
+    const [file] = world.sandbox.state().attachments.filter(({ draftId }) => draftId === 2);
+    expect(file).toMatchObject({ fileId: 10, attributes: { renderer: "arnold" } });
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
   test("publishes nothing when a detach in doubt has removed the file", async () => {
     const { choose } = world.proxy;
     world.proxy.choose = (request) =>

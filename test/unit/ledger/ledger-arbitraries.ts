@@ -45,14 +45,15 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(attachment, fc.option(small), fc.boolean()).map(
-      ([{ draftId, kind, fileId, address, sha256 }, replaces, takesOver]): LedgerEffect => ({
+    arbitrary: fc.tuple(attachment, fc.option(small), fc.boolean(), fc.option(attachment)).map(
+      ([{ draftId, kind, fileId, address, sha256 }, replaces, takesOver, former]): LedgerEffect => ({
         type: "readdressed",
         target: { draftId, kind, fileId },
         address,
         ...(sha256 === undefined ? {} : { sha256 }),
         ...(replaces === null ? {} : { replaces }),
         ...(takesOver ? { takesOver } : {}),
+        ...(former === null ? {} : { formerAddress: former.address }),
       }),
     ),
   },

@@ -175,11 +175,12 @@ type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
 function readdress(records: Records, effect: Readdressed): boolean {
   const known = records.attachments.get(keyOf(effect.target));
   if (known === undefined) return false;
-  const { address, sha256, replaces, takesOver } = effect;
+  const { address, sha256, replaces, takesOver, formerAddress } = effect;
   const isEntry = known.address !== address && known.address !== keyOf(known);
   if (takesOver && isEntry) addNew(records.keptValues, known.address, known.attributes);
   const { replacedBy: _by, formerAddress: _from, ...kept } = known;
-  place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) }, { replaces });
+  const from = formerAddress === undefined ? {} : { formerAddress };
+  place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }), ...from }, { replaces });
   records.keptValues.delete(address);
   return true;
 }
