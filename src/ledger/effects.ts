@@ -127,28 +127,17 @@ export async function applyEffect(
   }
 }
 
-/**
- * Notes that a draft was published, also for a ledger that was restored since, unless this product of it is recorded; without
- * `productId`, any product of this revision or a later one.
- */
-export async function notePublication(
+/** Notes that a draft was published, also for a ledger that was restored since, unless this product of it is recorded. */
+async function notePublication(
   queries: LedgerQueries,
-  {
-    draftId,
-    productId,
-    revision = 1,
-  }: {
-    readonly draftId: number;
-    readonly productId?: number | undefined;
-    readonly revision?: number;
-  },
+  { draftId, productId }: { readonly draftId: number; readonly productId: number },
   at: number,
 ): Promise<void> {
-  const ofDraft = queries.selectFrom("publications").select("product_id").where("draft_id", "=", draftId);
-  const known =
-    productId === undefined
-      ? ofDraft.where("revision", ">=", revision)
-      : ofDraft.where("product_id", "=", productId);
+  const known = queries
+    .selectFrom("publications")
+    .select("product_id")
+    .where("draft_id", "=", draftId)
+    .where("product_id", "=", productId);
   if ((await known.executeTakeFirst()) === undefined)
     await addRecord(queries, tables.maybe_published, { draftId, at });
 }

@@ -4,7 +4,7 @@ import { fileResourceOf, targetOf } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
 import { isAttachRefusal } from "../model/unsettled.ts";
-import { applyEffect, notePublication } from "./effects.ts";
+import { applyEffect } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import {
   beginOperation,
@@ -121,20 +121,16 @@ async function markRefused(
 }
 
 /**
- * The ledger was restored from before the call, so the draft may have been published since. No publication that is replayed
- * settles that: it may be an older one. A copy, or a later revision, was made of a product that the draft has.
+ * The ledger was restored from before the call, so its draft may have been published since. No publication that is replayed
+ * settles that: it may be an older one.
  */
 async function markMaybePublished(
   queries: LedgerQueries,
-  { operation }: RecoveryRecord,
+  { operation: { intent } }: RecoveryRecord,
   at: number,
 ): Promise<void> {
-  const { kind, intent } = operation;
-  const { draftId, productId, revision = 1 } = intent;
-  if (draftId === undefined) return;
-  if (targetOf(operation) !== undefined) return addRecord(queries, tables.maybe_published, { draftId, at });
-  const isOfProduct = kind === "duplicate" || (kind === "publish" && revision > 1);
-  if (isOfProduct) await notePublication(queries, { draftId, productId, revision: revision - 1 }, at);
+  const { draftId } = intent;
+  if (draftId !== undefined) await addRecord(queries, tables.maybe_published, { draftId, at });
 }
 
 async function beginAgain(
