@@ -37,10 +37,11 @@ export async function raiseVersions(
 async function changedAddress(queries: LedgerQueries, effect: LedgerEffect): Promise<string | undefined> {
   switch (effect.type) {
     case "attached":
-      return `drafts/${effect.attachment.draftId}`;
     case "rerecorded": {
-      const { draftId } = effect.attachment;
-      return (await isAsRecorded(queries, effect.attachment)) ? undefined : `drafts/${draftId}`;
+      const { attachment } = effect;
+      const isAlone = effect.type === "rerecorded" || effect.replaces === undefined;
+      const isConfirmed = isAlone && (await isAsRecorded(queries, attachment));
+      return isConfirmed ? undefined : `drafts/${attachment.draftId}`;
     }
     case "readdressed":
     case "detached":

@@ -15,11 +15,12 @@ export function describeLedgerReconcile(name: string, make: () => Promise<Ledger
       expect((await ledger.load()).versions).toEqual(new Map([[draft, version]]));
       const provenance = { by: "get", at: 9 } as const;
       await ledger.record([{ type: "rerecorded", attachment: attachment(1, { provenance }) }], "run-y");
+      await ledger.record([{ type: "attached", attachment: attachment(1, { provenance }) }], "run-y");
       await ledger.record([{ type: "refreshed", resource: "products/1", at: 3 }], "run-y");
       expect((await ledger.load()).versions).toEqual(new Map([[draft, version]]));
       const attributes = { renderer: "arnold" };
       await ledger.record([{ type: "rerecorded", attachment: attachment(1, { attributes }) }], "run-y");
-      const later = { address: draft, serial: 4, changedBy: "run-y", before: "1:run-x" };
+      const later = { address: draft, serial: 5, changedBy: "run-y", before: "1:run-x" };
       expect((await ledger.load()).versions).toEqual(new Map([[draft, later]]));
     });
 
