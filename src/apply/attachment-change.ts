@@ -89,7 +89,8 @@ export async function attachFile(
 
 /** Of a source whose upload gave a file that the service does not accept: the next run would name the same file. */
 const uploadAgainHint =
-  "If the uploaded file is not at the service any more, `draftsync state rm uploads/PATH` has it uploaded again.";
+  "If the uploaded file is not at the service any more: `draftsync state rm` with the upload's address (`draftsync state list` " +
+  "shows it), and the next run uploads it again.";
 
 const stillInDoubtHint =
   "Run the command again: it checks whether the call took effect. Or check the service, then run " +
@@ -202,12 +203,12 @@ export async function takeOverFile(
   const others = clearedAttributes({ ...attachment.attributes, ...attachment.open });
   const all = pickAttributes(target.kind, { ...others, ...change.after });
   const { address: formerAddress, takesOver } = attachment;
-  return sendUpdate(context, {
   // However the update ends, the entry before it has lost the file, and its values with it.
   if (!takesOver && attachment.formerAddress === undefined) {
     const left = { target, address: fileResource(target), formerAddress };
     await context.ledger.record([{ type: "readdressed", ...left }], context.runId);
   }
+  return sendUpdate(context, {
     address: change.address,
     target,
     taken: { formerAddress, takesOver, replaces },

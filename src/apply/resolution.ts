@@ -305,6 +305,6 @@ function recordedAlready(address: string, productId: number, given: number): Res
     `${address} is recorded already, as product ${productId}`,
     productId === given
       ? "Nothing needs to be done. To publish once more, raise `publish: { revision: … }`."
-      : "If that is the wrong product: `draftsync state export`, correct the id in the file, `draftsync state import`.",
+      : "If that is the wrong product: `draftsync state export > ledger.json`, correct the id in that file, `draftsync state import ledger.json --state NEW`, and use that ledger.",
   );
 }

@@ -5,7 +5,7 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { isAttachRefusal } from "../model/unsettled.ts";
 import { wait } from "../model/wait.ts";
 import { updateIntent } from "./attachment-records.ts";
-import type { ApplyContext, ChangeEnd } from "./context.ts";
+import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { lostBefore } from "./earlier-writes.ts";
 import { type JournalContext, type OperationEnd, type OperationRequest, runOperation } from "./operation.ts";
 import type { OperationBudget } from "./run-budget.ts";
@@ -168,14 +168,19 @@ async function leaveInDoubt({ ledger }: SettleContext, first: Failed, unsent: Ca
   return { ...first, outcome: "unknown", failure };
 }
 
-/** A response to a check is what a person has to know; one that was lost says no more than the call that it was to settle. */
-function stillOpen(first: Failed, { outcome, failure }: Failed): Failed {
-  const wasRefused = outcome === "rejected";
+/**
+ * What ended a check is what a person has to know, but for the run's own end, and but for a check that was lost as the call was
+ * that it was to settle.
+ */
+function stillOpen(first: Failed, check: Failed): Failed {
+  const { outcome, failure } = check;
   if (first.outcome !== "unknown")
-    return wasRefused && failure.stops === "run" ? { ...first, failure } : first;
-  if (failure.status === undefined) return first;
+    return outcome === "rejected" && failure.stops === "run" ? { ...first, failure } : first;
+  const wasLost = outcome === "unknown";
+  const isSame = wasLost && failure.status === undefined && first.failure.code !== "still-in-doubt";
+  if (isSame || isHeld(check, undefined)) return first;
   const unchecked = uncheckedFailure(failure, "it took effect");
-  const { hint } = wasRefused ? unchecked : first.failure;
+  const { hint } = wasLost ? first.failure : unchecked;
   return { ...first, failure: { ...unchecked, ...(hint === undefined ? {} : { hint }) } };
 }
 
@@ -186,7 +191,7 @@ function uncheckedFailure(failure: CallFailure, what: string): CallFailure {
   return {
     ...failure,
     message: `${subject}whether ${what} could not be checked: ${cause}`,
-    hint: `${hint} Then run the command again: it checks again. Or look at the service, and run \`draftsync resolve ADDRESS --done\` or \`--not-done\`.`.trim(),
+    hint: `${hint} The next run checks this again. Or look at the service, and run \`draftsync resolve ADDRESS --done\` or \`--not-done\`.`.trim(),
   };
 }
 

@@ -37,6 +37,12 @@ export interface RemovedDraft {
   readonly deletes: number;
 }
 
+/** The command that keeps the files of removed drafts; it names no more than ten. */
+export function keepCommand(removed: readonly RemovedDraft[]): string {
+  const names = removed.length > 10 ? ["DRAFT…"] : removed.map(({ address }) => address);
+  return ["draftsync state rm", ...names].join(" ");
+}
+
 /** A list of a declared draft that its document leaves out. */
 export interface UnmanagedList {
   /** `drafts/48213/product_files` */

@@ -69,7 +69,7 @@ export function otherObjectFailure(
     subject: `upload ${uploadId}`,
     hint: isOther
       ? "Run the command again: it reads the upload again."
-      : `Run the command again. If the other upload of file ${fileId} had the wrong response (\`draftsync state list\`): \`draftsync state rm uploads/PATH\` has that one uploaded again.`,
+      : `Run the command again. If the other upload of file ${fileId} had the wrong response: \`draftsync state rm\` with its address (\`draftsync state list\` shows it), and the next run uploads it again.`,
     errors: [],
     stops: "operation",
   };

@@ -1,7 +1,7 @@
 import { type Change, detaches, draftOf, isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
-import type { Plan, RemovedDraft } from "../model/plan.ts";
+import { keepCommand, type Plan, type RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { applyDrift } from "./apply-drift.ts";
 
@@ -81,7 +81,7 @@ function checkRemoved({ removed_drafts: removed }: Plan, { removedDrafts }: Safe
       severity: "error",
       code: "removed-drafts",
       message: `${describeRemoved(removed)}; deleting their files needs consent`,
-      hint: `If this is meant, run apply with --remove-drafts, or apply a saved plan. To keep the files and stop managing them: draftsync state rm ${removed[0]?.address}`,
+      hint: `If this is meant, run apply with --remove-drafts, or apply a saved plan. To keep the files and stop managing them: ${keepCommand(removed)}`,
     },
   ];
 }

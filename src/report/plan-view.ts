@@ -3,7 +3,7 @@ import { parseAddress, quoteArgument } from "../model/address.ts";
 import { type Change, isBlocked, resolveAnswers } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { append } from "../model/lists.ts";
-import type { Plan, Summary } from "../model/plan.ts";
+import { keepCommand, type Plan, type Summary } from "../model/plan.ts";
 import { waitingDrafts } from "../model/waiting.ts";
 import { type ChangeView, type ValueView, viewChange } from "./change-view.ts";
 import { type DriftView, type RefreshView, viewDrift, viewRefresh } from "./drift-view.ts";
@@ -154,8 +154,7 @@ function viewNewLedger({ new_ledger: isNew, summary }: Plan): NewLedgerView | un
 }
 
 function viewRemoved({ removed_drafts: removed, drafts }: Plan): RemovedView | undefined {
-  const [first] = removed;
-  if (first === undefined) return undefined;
+  if (removed.length === 0) return undefined;
   const files = removed.reduce((sum, { deletes }) => sum + deletes, 0);
   const known = new Map(drafts.map((draft) => [draft.address, draft]));
   return {
@@ -166,7 +165,7 @@ function viewRemoved({ removed_drafts: removed, drafts }: Plan): RemovedView | u
       files: plural(deletes, "file"),
     })),
     effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}; apply asks first, or needs --remove-drafts`,
-    command: `draftsync state rm ${removed.length === 1 ? quoteArgument(first.address) : "DRAFT…"}`,
+    command: keepCommand(removed),
   };
 }
 

@@ -26,7 +26,7 @@ const doubtHints: Readonly<Record<Exclude<CallClass, "read">, string>> = {
 
 const sentences = {
   // Nothing was sent.
-  aborted: { what: "the call was not sent: the run was interrupted" },
+  aborted: { what: "the call was not sent: the run was stopped" },
   "retry-after-too-long": {
     what: "the service asks for no calls for longer than service.profile.max_wait",
     hint:
@@ -93,7 +93,10 @@ const sentences = {
   },
   "not-http": { what: "the response is not HTTP", hint: checkBaseUrl },
   "server-error": { what: "the service failed" },
-  "malformed-response": { what: "the response is not a document of this interface", hint: checkBaseUrl },
+  "malformed-response": {
+    what: "the response is not a document of this interface",
+    hint: `${checkBaseUrl} If only its type is another one: set service.profile.types.`,
+  },
   "response-mismatch": { what: "the response is about another resource" },
   "unproven-refusal": { what: "the refusal is not a JSON:API error" },
   "response-without-id": { what: "the response has no id" },
@@ -101,7 +104,7 @@ const sentences = {
   accepted: { what: "the service accepted the call and has not completed it yet" },
   "upload-timeout": {
     what: "the service has not processed the upload in time",
-    hint: "Run the command again later: it reads the upload once more. If it never ends: `draftsync state rm uploads/PATH` has the file uploaded again.",
+    hint: "Run the command again later: it reads the upload once more. If it never ends: `draftsync state rm` with its address (`draftsync state list` shows it), and the next run makes a new one.",
   },
   // Refused, or in conflict with what is at the service.
   conflict: { what: "the service reports a conflict" },

@@ -100,7 +100,7 @@ export function foreignFailure(
 
 /** The run was interrupted before the file was stored. */
 export function abortedFailure(file: StoredSource): CallFailure {
-  const message = `${file.source}: the file was not stored: the run was interrupted`;
+  const message = `${file.source}: the file was not stored: the run was stopped`;
   const hint = "Run the command again.";
   return { code: "aborted", message, subject: file.source, hint, errors: [], stops: "run" };
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
-const { sandbox, proxy, folder, apply, confirmLedger } = useWorkspace({
+const { sandbox, proxy, folder, run, apply, confirmLedger } = useWorkspace({
   files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10, file_format: fbx }]\n" },
 });
 const errors = (status: number) =>
@@ -26,7 +26,7 @@ test.each([
       expect(stderr).toContain(`[${code}]`);
       expect(stderr).toContain("Ask Ada.");
       expect(stderr).toContain("whether it took effect could not be checked");
-      expect(stderr.match(/run the command again/gi)).toHaveLength(1);
+      expect(stderr.match(/run the command again|the next run checks/gi)).toHaveLength(1);
       expect(stderr.includes("the run stopped")).toBe(stops);
     }
     proxy.choose = () => undefined;
@@ -34,6 +34,18 @@ test.each([
     expect(sandbox.state().attachments).toHaveLength(1);
   },
 );
+
+test("what keeps a file in doubt from being checked is printed", async () => {
+  proxy.choose = () => ({ type: "lost" });
+  expect((await apply()).code).toBe(4);
+  const headers = { "content-type": "application/vnd.api+json", "retry-after": "900" };
+  proxy.choose = () => ({ type: "answer", status: 429, headers, body: errors(429) });
+  await run("uploads", "get", "any");
+  proxy.choose = () => undefined;
+  const { code, stderr } = await apply();
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/in doubt: whether it took effect could not be checked: .*\[retry-after-too-long\]/);
+});
 
 test("checks of several files that are answered alike are one message", async () => {
   await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10 }, { file_id: 11 }]\n" });
@@ -65,7 +77,7 @@ test.each([
     expect(code).toBe(4);
     expect(stderr).toMatch(new RegExp(`in doubt: whether ${what} could not be checked: .* \\(403\\)`));
     expect(stderr).toMatch(
-      /the command again.*`draftsync resolve drafts\/1\/product_files\/10 --done` or `--not-done`/,
+      /The next run checks this again.*`draftsync resolve drafts\/1\/product_files\/10 --done` or `--not-done`/,
     );
     proxy.choose = () => undefined;
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11 }]\npublish: true\n" });

@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from "commander";
 import { newRunId } from "../../apply/context.ts";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
-import { parseId } from "../../model/address.ts";
+import { formatAddress, parseId, quoteArgument } from "../../model/address.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Ledger, type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { type AddressScope, parseScope } from "../../model/scope.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
+import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, WorkspaceFlags } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { CliError } from "./cli-error.ts";
@@ -82,7 +83,8 @@ export function warnOfCopies(
   for (const { name, product } of desired.duplicates) {
     if (product.by !== "draft" || !published.has(product.draftId) || known.has(name)) continue;
     const warning = terminal.paintErr("warning", "warning:");
-    const text = `${warning} duplicates/${name} is not recorded, and the next apply copies draft ${product.draftId}; if the copy exists already, run \`draftsync import duplicates/${name}=ID\` first\n`;
-    terminal.log({ level: "warning", text, code: "copy-not-recorded" });
+    const address = formatAddress({ type: "duplicate", name });
+    const text = `${address} is not recorded, and the next apply copies draft ${product.draftId}; if the copy exists already, run \`draftsync import ${quoteArgument(address)}=ID\` first`;
+    terminal.log({ level: "warning", text: `${warning} ${sanitizeLine(text)}\n`, code: "copy-not-recorded" });
   }
 }
