@@ -136,6 +136,18 @@ describe("resolve", () => {
     expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining("in doubt") });
   });
 
+  test("quotes the name of a copy that is not recorded in the command that imports it", async () => {
+    await loseAnswers();
+    const published = sandbox.state().products.find(({ draftId }) => draftId === 1);
+    await folder.remove(".draftsync");
+    await folder.write({
+      "manifests/a.yaml":
+        "draft: 1\npublish: true\n---\nduplicates: [{ name: 'a $(b) c', product: { draft: 1 } }]\n",
+    });
+    const { stderr } = await run("resolve", "drafts/1/product", "--product-id", String(published?.id));
+    expect(stderr).toContain("`draftsync import 'duplicates/a $(b) c'=ID`");
+  });
+
   test("--done records that a draft was published into its product once more", async () => {
     await apply();
     const [first] = sandbox.state().products.filter(({ draftId }) => draftId === 1);

@@ -206,7 +206,7 @@ async function recordEarlier(
 
 /** The command may have been printed for another workspace. */
 function say({ cli, owner: { workspace, origin } }: Workspace, text: string): void {
-  cli.terminal.err(`${text} (workspace ${workspace} at ${origin}).\n`);
+  cli.terminal.err(`${sanitizeLine(text)} (workspace ${workspace} at ${origin}).\n`);
 }
 
 function warnOfDraft({ terminal }: Cli, productId: number): void {
