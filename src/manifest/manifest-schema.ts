@@ -45,6 +45,13 @@ const nameRule = {
   says: "must be one line without tabs, control characters, invisible characters or characters that turn the reading direction",
 };
 
+/** `##[`, in which CI systems find a command, is printed as a code too. */
+const copyNameRule = {
+  ...nameRule,
+  pattern: new RegExp(`^(?!.*##\\w*\\[)[^${unfit}${unprinted}]*$`, "u"),
+  says: `${nameRule.says}, and without a CI log command (\`##\` before a bracket)`,
+};
+
 function name(description: string) {
   return ruled({ ...nameRule, description }, z.string().min(1));
 }
@@ -211,7 +218,10 @@ export const draftDocument = z
 
 const duplicate = z
   .strictObject({
-    name: name("Name of the copy in the ledger, unique in the workspace."),
+    name: ruled(
+      { ...copyNameRule, description: "Name of the copy in the ledger, unique in the workspace." },
+      z.string().min(1),
+    ),
     product: z
       .union([
         id("Id of the product to copy."),

@@ -68,6 +68,15 @@ const failures: readonly (readonly [
     "a.yaml:2:13",
   ],
   [
+    "a name that a CI system takes for a command",
+    {
+      "a.yaml":
+        "duplicates:\n  - { name: 'a ##vso[b]', product: 7 }\n  - { name: 'a #[b] ##', product: 8 }\n",
+    },
+    ["a.yaml:2:13 unfit-name «'a ##vso[b]'»"],
+    "without a CI log command",
+  ],
+  [
     "a file twice through an alias",
     { "a.yaml": "draft: 1\nproduct_files:\n  - &f { file_id: 7 }\n  - *f\n" },
     ["a.yaml:3:19 duplicate-file «7»"],
