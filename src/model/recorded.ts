@@ -129,7 +129,7 @@ export const attachmentSchema = z.object({
 /** {@link attachmentSchema} */
 export type RecordedAttachment = Readonly<z.output<typeof attachmentSchema>>;
 
-/** Whether the entry of a file has another one by now. */
+/** Whether the entry of a file has lost it, as a rule to another one. */
 export function isLeftOver({ replacedBy, formerAddress }: RecordedAttachment): boolean {
   return replacedBy !== undefined || formerAddress !== undefined;
 }

@@ -11,6 +11,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
 import {
   confirmedState,
+  isLeftOver,
   type Recorded,
   type RecordedAttachment,
   type RecordedOperation,
@@ -211,8 +212,8 @@ function isAsDesired(
 ): boolean {
   return (
     known.address === address &&
-    // A file that was to be detached and is named again is recorded as such.
-    known.replacedBy === undefined &&
+    // A file that was to be detached, or that left another entry, and is named again is recorded as such.
+    !isLeftOver(known) &&
     // So is an entry that did not lose its file in the end.
     index.keptFor(address) === undefined &&
     !isOtherContent(attachment, known, index) &&

@@ -106,7 +106,7 @@ export function excludeIncomplete(
   const reasons = [
     ...leftOver.map(({ address, formerAddress }) => ({
       address,
-      until: `${address} is detached: ${formerAddress} has another file since an unfinished run, and its list is left out by now`,
+      until: `${address} is detached or named: ${formerAddress} lost it in an unfinished run, and its list is left out by now`,
       hint: "Put the list back, and apply. Or leave the file attached:",
     })),
     ...waiting.map(([address, names]) => ({

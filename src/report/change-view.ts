@@ -1,6 +1,6 @@
 import { type Action, actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
-import type { AttachmentState, Change, Reason, ReplaceChange } from "../model/change.ts";
+import type { AdoptChange, AttachmentState, Change, Reason, UpdateChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { AttributeName } from "../model/resource.ts";
 import { allAttributeNames } from "../model/resource.ts";
@@ -124,18 +124,23 @@ function valuesOf(change: Change): ValueView[] {
     case "in_doubt":
       return attributeValues({}, change.after ?? {}, change.attributes);
     case "update":
-      return attributeValues(change.before, change.after, change.attributes);
+      return [
+        ...attributeValues(change.before, change.after, change.attributes),
+        ...(change.before.address === undefined ? [] : unmanagedValues(change)),
+      ];
     case "replace":
       return [
         contentValue(change.before, change.after),
         ...attributeValues(change.before, change.after, change.attributes),
-        ...keptValues(change),
+        // What the new file has in common with the recorded one: also attributes that are not managed keep their values.
+        ...keptValues(change.after, (name) => !change.attributes.includes(name)),
       ];
+    case "adopt":
+      return unmanagedValues(change);
     case "publish":
       return [shortValue("revision", change.before?.revision.toString(), change.after.revision.toString())];
     case "delete":
       return allAttributeNames.flatMap((name) => deletedValue(name, change.before[name]));
-    case "adopt":
     case "duplicate":
     case "forget":
       return [];
@@ -150,11 +155,15 @@ function deletedValue(name: AttributeName, value: Value): ValueView[] {
   return [shortValue(name, before, undefined)];
 }
 
-/** What the new file has in common with the recorded one: also attributes that are not managed keep their values. */
-function keptValues({ after, attributes }: ReplaceChange): ValueView[] {
+/** What a file keeps under its new name, and no entry manages: an earlier plan may have shown it as deleted. */
+function unmanagedValues({ before, after }: UpdateChange | AdoptChange): ValueView[] {
+  return keptValues(before, (name) => after[name] === undefined && before[name] !== "");
+}
+
+function keptValues(state: AttachmentState, isKept: (name: AttributeName) => boolean): ValueView[] {
   const kept = allAttributeNames.flatMap((name) => {
-    const value = after[name];
-    if (value === undefined || attributes.includes(name)) return [];
+    const value = state[name];
+    if (value === undefined || !isKept(name)) return [];
     const shown = JSON.stringify(value);
     return [shown.length > 60 ? name : `${name} ${shown}`];
   });

@@ -204,6 +204,27 @@ describe("the upload of a new entry that returns a recorded file", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
+  test("shows a file that left its entry, once that names it by its id, and then as the entry's own", async () => {
+    const { choose } = world.proxy;
+    const refused = { type: "answer", status: 403, headers: {}, body: "" } as const;
+    world.proxy.choose = (request) => (request.method === "PATCH" ? refused : choose(request));
+    await world.write("draft: 2\nproduct_files: [{ upload_key: in/b }]\n");
+    await world.apply();
+    world.proxy.choose = choose;
+    await world.write("draft: 2\nproduct_files: [{ file_id: 10 }]\npublish: true\n");
+    expect((await world.plan()).changes).toContainEqual(
+      expect.objectContaining({
+        action: "adopt",
+        before: expect.objectContaining({ renderer: "arnold" }),
+        after: { file_id: 10 },
+      }),
+    );
+    await world.apply();
+    const [file] = (await world.ledger.load()).attachments.filter(({ draftId }) => draftId === 2);
+    expect(file).not.toHaveProperty("formerAddress");
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
   test("publishes nothing when a detach in doubt has removed the file", async () => {
     const { choose } = world.proxy;
     world.proxy.choose = (request) =>
