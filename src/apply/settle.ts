@@ -150,7 +150,7 @@ async function findAttachment(
     if (answer.outcome === "done") return "attached";
     if (first.outcome !== "unknown" && answer.outcome === "unknown") return answer;
     if (answer.outcome === "not_sent" && first.failure.code === "invalid")
-      return leaveInDoubt(context, first, answer.failure);
+      return leaveInDoubt(context, first, answer);
     const { code } = answer.failure;
     if (code === "accepted" && check < checks) wasAccepted = true;
     // One absence after an accepted update proves nothing.
@@ -160,10 +160,13 @@ async function findAttachment(
 }
 
 /** A refusal which may say that the file is attached, and was not checked: the next run checks it. */
-async function leaveInDoubt({ ledger }: SettleContext, first: Failed, unsent: CallFailure): Promise<Failed> {
+async function leaveInDoubt({ ledger }: SettleContext, first: Failed, unsent: Failed): Promise<Failed> {
   const { operationId, attempts, failure: refusal } = first;
   const { status = 422, errors } = refusal;
-  const failure = { ...uncheckedFailure(unsent, "the file is attached already"), status, errors };
+  const unchecked = uncheckedFailure(unsent.failure, "the file is attached already");
+  // An interrupt, or another failure, has stopped the run: this one does not.
+  const { stops } = isHeld(unsent, undefined) ? refusal : unchecked;
+  const failure = { ...unchecked, stops, status, errors };
   await ledger.finish(operationId, { outcome: "unknown", attempts, failure, status }, []);
   return { ...first, outcome: "unknown", failure };
 }

@@ -64,16 +64,19 @@ function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
 const conflict: CallFailure = { ...lostResponse, code: "conflict" };
 
 /** An attachment that has just ended with this failure, also in the ledger. */
-async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
+async function justEnded(
+  failure: CallFailure,
+  outcome: "unknown" | "rejected" = "unknown",
+): Promise<UnsettledAttachment> {
   await ledger.begin(operation);
-  await ledger.finish(operation.id, { outcome: "unknown", attempts: 1, failure }, []);
+  await ledger.finish(operation.id, { outcome, attempts: 1, failure }, []);
   return {
     address: operation.address,
     target,
     attributes: {},
     intent: operation.intent,
     effect: () => attached(1),
-    first: { outcome: "unknown", attempts: 1, failure, operationId: operation.id },
+    first: { outcome, attempts: 1, failure, operationId: operation.id },
     signal,
   };
 }
@@ -151,4 +154,20 @@ describe("settling an attachment", () => {
     expect(await settleAttachment(runWith([]), { ...doubt, first })).toEqual(first);
     expect(course).toEqual([]);
   });
+
+  test.each([
+    ["aborted", "draft"],
+    ["connection-refused", "run"],
+  ] as const)(
+    "leaves a 422 in doubt whose check was not sent (%s), which stops the %s",
+    async (code, stops) => {
+      const doubt = await justEnded({ ...lostResponse, code: "invalid", status: 422 }, "rejected");
+      const failure = { ...lostResponse, code, stops: "run" } as const;
+      const context = runWith([]);
+      const update = async () => ({ outcome: "not_sent", failure, attempts: 0 }) as const;
+      const service = { ...context.service, update };
+      const end = await settleAttachment({ ...context, service }, doubt);
+      expect(end).toMatchObject({ outcome: "unknown", failure: { code, status: 422, stops } });
+    },
+  );
 });
