@@ -40,7 +40,7 @@ export async function applyEffects(
  * |---|---|---|
  * | attached | the whole record is replaced | is recorded |
  * | rerecorded | the whole record is replaced | ledger-conflict |
- * | readdressed | its address, and its digest when one is given, are replaced | ledger-conflict |
+ * | readdressed | its address and its former address, and its digest when one is given, are replaced | ledger-conflict |
  * | detached | is dropped, with what is known of refreshes at it, and what it replaced is not marked any more; its updates and detaches in doubt are settled | the latter |
  * | values_forgotten | what is kept is dropped | nothing |
  * | duplicate_forgotten | is dropped | nothing |

@@ -45,15 +45,15 @@ const nameRule = {
   says: "must be one line without tabs, control characters, invisible characters or characters that turn the reading direction",
 };
 
-/** `##[`, in which CI systems find a command, is printed as a code too. */
+/** What CI systems take for a command is printed as a code too (sanitize-text.ts). */
 const copyNameRule = {
   ...nameRule,
   pattern: new RegExp(`^(?!.*##\\w*\\[)[^${unfit}${unprinted}]*$`, "u"),
   says: `${nameRule.says}, and without a CI log command (\`##\` before a bracket)`,
 };
 
-function name(description: string) {
-  return ruled({ ...nameRule, description }, z.string().min(1));
+function name(description: string, rule = nameRule) {
+  return ruled({ ...rule, description }, z.string().min(1));
 }
 
 function attribute(description: string) {
@@ -218,10 +218,7 @@ export const draftDocument = z
 
 const duplicate = z
   .strictObject({
-    name: ruled(
-      { ...copyNameRule, description: "Name of the copy in the ledger, unique in the workspace." },
-      z.string().min(1),
-    ),
+    name: name("Name of the copy in the ledger, unique in the workspace.", copyNameRule),
     product: z
       .union([
         id("Id of the product to copy."),
