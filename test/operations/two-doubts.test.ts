@@ -51,7 +51,9 @@ test("a source whose uploaded file the service does not have any more is uploade
       : undefined;
   expect(await apply()).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining("`draftsync state rm` with the upload's address"),
+    stderr: expect.stringContaining(
+      "`draftsync state rm` with the upload's address (`draftsync state list` shows it), and the next run uploads it again.",
+    ),
   });
   proxy.choose = () => undefined;
   expect((await run("state", "rm", "uploads/a.glb", "--auto-approve")).code).toBe(0);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Fault } from "../../support/faulty-proxy.ts";
 import { answerRegistration } from "../../support/registrations.ts";
 import type { World } from "../../support/world.ts";
 import { startWorld } from "../../support/world.ts";
@@ -138,6 +139,17 @@ describe("the upload of a new entry that returns a recorded file", () => {
     world.requests();
   });
 
+  /** Applies the manifest in a run whose updates of files are answered so. */
+  async function failUpdate(answer: Fault, manifest: string): Promise<void> {
+    const { choose } = world.proxy;
+    world.proxy.choose = (request) => (request.method === "PATCH" ? answer : choose(request));
+    await world.write(manifest);
+    await world.apply();
+    world.proxy.choose = choose;
+  }
+
+  const refused = { type: "answer", status: 403, headers: {}, body: "" } as const;
+  const attachedFile = () => world.sandbox.state().attachments.find(({ draftId }) => draftId === 2);
   const productsOfDraft = () => world.sandbox.state().products.filter(({ draftId }) => draftId === 2);
 
   test.each(["arnold", "vray"])("updates the file to %s and attaches nothing", async (renderer) => {
@@ -156,8 +168,7 @@ describe("the upload of a new entry that returns a recorded file", () => {
   test("keeps no value that the plan showed as deleted, and says that the file was not detached", async () => {
     await world.write("draft: 2\nproduct_files: [{ upload_key: in/b, file_format: fbx }]\npublish: true\n");
     expect((await world.apply()).totals).toMatchObject({ done: 3, failed: 0 });
-    const [file] = world.sandbox.state().attachments.filter(({ draftId }) => draftId === 2);
-    expect(file).toMatchObject({ fileId: 10, attributes: { file_format: "fbx", renderer: "" } });
+    expect(attachedFile()).toMatchObject({ fileId: 10, attributes: { file_format: "fbx", renderer: "" } });
     expect(world.events).toContainEqual(
       expect.objectContaining({ type: "change_finished", action: "delete", stays_attached: true }),
     );
@@ -166,16 +177,12 @@ describe("the upload of a new entry that returns a recorded file", () => {
 
   test.each([
     ["was lost", { type: "answer-lost" }],
-    ["was refused", { type: "answer", status: 403, headers: {}, body: "" }],
+    ["was refused", refused],
   ] as const)(
     "brings no value back that the plan showed as deleted when the update %s",
     async (_, answer) => {
-      const { choose } = world.proxy;
-      world.proxy.choose = (request) => (request.method === "PATCH" ? answer : choose(request));
-      await world.write("draft: 2\nproduct_files: [{ upload_key: in/b }]\npublish: true\n");
-      await world.apply();
+      await failUpdate(answer, "draft: 2\nproduct_files: [{ upload_key: in/b }]\npublish: true\n");
       expect(productsOfDraft()).toEqual([]);
-      world.proxy.choose = choose;
       expect((await world.plan()).changes).toContainEqual(
         expect.objectContaining({
           address: "drafts/2/product_files/upload_key:in/b",
@@ -184,33 +191,21 @@ describe("the upload of a new entry that returns a recorded file", () => {
       );
       await world.apply();
       expect(productsOfDraft()).toHaveLength(1);
-      const [file] = world.sandbox.state().attachments.filter(({ draftId }) => draftId === 2);
-      expect(file).toMatchObject({ fileId: 10, attributes: { renderer: "" } });
+      expect(attachedFile()).toMatchObject({ fileId: 10, attributes: { renderer: "" } });
       expect((await world.plan()).changes).toEqual([]);
     },
   );
 
   test("puts a file back that its entry has lost in a run whose update was refused", async () => {
-    const { choose } = world.proxy;
-    const refused = { type: "answer", status: 403, headers: {}, body: "" } as const;
-    world.proxy.choose = (request) => (request.method === "PATCH" ? refused : choose(request));
-    await world.write("draft: 2\nproduct_files: [{ upload_key: in/b }]\n");
-    await world.apply();
-    world.proxy.choose = choose;
+    await failUpdate(refused, "draft: 2\nproduct_files: [{ upload_key: in/b }]\n");
     await world.write("draft: 2\nproduct_files: [{ upload_key: in/a }]\n");
     await world.apply();
-    const [file] = world.sandbox.state().attachments.filter(({ draftId }) => draftId === 2);
-    expect(file).toMatchObject({ fileId: 10, attributes: { renderer: "arnold" } });
+    expect(attachedFile()).toMatchObject({ fileId: 10, attributes: { renderer: "arnold" } });
     expect((await world.plan()).changes).toEqual([]);
   });
 
   test("shows a file that left its entry, once that names it by its id, and then as the entry's own", async () => {
-    const { choose } = world.proxy;
-    const refused = { type: "answer", status: 403, headers: {}, body: "" } as const;
-    world.proxy.choose = (request) => (request.method === "PATCH" ? refused : choose(request));
-    await world.write("draft: 2\nproduct_files: [{ upload_key: in/b }]\n");
-    await world.apply();
-    world.proxy.choose = choose;
+    await failUpdate(refused, "draft: 2\nproduct_files: [{ upload_key: in/b }]\n");
     await world.write("draft: 2\nproduct_files: [{ file_id: 10 }]\npublish: true\n");
     expect((await world.plan()).changes).toContainEqual(
       expect.objectContaining({

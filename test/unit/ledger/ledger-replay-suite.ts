@@ -289,16 +289,19 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
     test.each<[string, Partial<NewOperation>, boolean]>([
       ["a copy of its product", { kind: "duplicate", intent: { draftId: 7, productId: 5 } }, true],
       ["a second revision", { intent: { draftId: 7, revision: 2 } }, true],
+      ["a third revision", { intent: { draftId: 7, revision: 3 } }, true],
       ["a first revision", {}, true],
       ["a copy of a different product", { kind: "duplicate", intent: { productId: 5 } }, false],
     ])(
       "of a refused call that the ledger lacks, %s, show that its draft may be published since",
       async (_what, other, isShown) => {
-        const { ledger } = await make();
-        await ledger.record([publication(5)]);
         const operation = { ...publishOperation, ...other };
-        await ledger.replay(record({ operation, result: refused, effects: [] }));
-        expect([...(await ledger.load()).maybePublished.keys()]).toEqual(isShown ? [7] : []);
+        for (const known of [[], [publication(4)], [publication(5)]]) {
+          const { ledger } = await make();
+          await ledger.record(known);
+          await ledger.replay(record({ operation, result: refused, effects: [] }));
+          expect([...(await ledger.load()).maybePublished.keys()]).toEqual(isShown ? [7] : []);
+        }
       },
     );
 
