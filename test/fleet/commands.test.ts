@@ -36,9 +36,10 @@ describe("fleet commands", () => {
     expect((await run("fleet", "run", "--all")).code).toBe(0);
     await until(async () => (await statuses()).every(({ status }) => status === "ok"));
     expect(fleet.sandbox().accounts.map(({ state }) => state().attachments.length)).toEqual([3, 3, 3]);
-    const { stdout } = await run("fleet", "status");
-    expect(stdout).toMatch(
-      // A workspace that the worker had begun before the request runs once more.
+    // A workspace that the worker had begun before the request runs once more.
+    const status = async () => (await run("fleet", "status")).stdout;
+    await until(async () => !(await status()).includes("running on"));
+    expect(await status()).toMatch(
       /^3 workspaces: 3 ok; 1 worker\n\nok {9}atlas {4}(3 done, 3 calls|nothing to do), \d+ s ago; next in /,
     );
     const one = await run("fleet", "status", "lantern");
