@@ -110,7 +110,7 @@ export function formatWorkspace(
 /** What an operator does about a run that ended without an error and waits for one. */
 function adviceOf(status: RunStatus | undefined, config: string): string | undefined {
   if (status === "new_ledger")
-    return `The ledger is new: draftsync apply --config ${config} asks whether to publish.`;
+    return `The ledger is new or restored: draftsync apply --config ${config} asks whether to publish.`;
   const waits = status === "refused" || status === "in_doubt";
   return waits
     ? `draftsync plan --config ${config} names the command that settles it; then \`draftsync fleet run\`.`

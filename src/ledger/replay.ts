@@ -30,7 +30,7 @@ interface ReplayContext {
  *
  * | the operation in the ledger | result |
  * |---|---|
- * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; its draft may be published |
+ * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; its draft may be published, and the ledger counts as new |
  * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
  * | asked to wait, and sent again since (the ledger is older than that) | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
@@ -62,6 +62,7 @@ export async function replay(
   if (found === undefined) {
     await beginAgain(queries, record, context);
     await markMaybePublished(queries, record, at);
+    await withdrawConfirmation(queries);
   } else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
   if (course.type === "note") {
     await finishOperation(queries, operation.id, { ...result, at });
@@ -131,6 +132,11 @@ async function markMaybePublished(
 ): Promise<void> {
   const { draftId } = intent;
   if (draftId !== undefined) await addRecord(queries, tables.maybe_published, { draftId, at });
+}
+
+/** A ledger that was restored from before a call may lack other publications and copies, too: only a person knows. */
+async function withdrawConfirmation(queries: LedgerQueries): Promise<void> {
+  await queries.updateTable("meta").set({ confirmed_at: null }).execute();
 }
 
 async function beginAgain(

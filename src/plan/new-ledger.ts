@@ -50,8 +50,8 @@ function newLedgerWarning(excluded: readonly Change[]): Diagnostic {
   return {
     severity: "warning",
     code: "new-ledger",
-    message: `the ledger is new: ${excluded.length === 1 ? "1 change that cannot be undone is" : `${excluded.length} changes that cannot be undone are`} left out`,
-    hint: `If nothing of this workspace was published or duplicated before: draftsync apply --new-ledger. If something was: draftsync resolve ${quoteArgument(first?.address ?? "")} --product-id ID, or set \`state\` to the ledger that recorded it.`,
+    message: `the ledger is new or restored: ${excluded.length === 1 ? "1 change that cannot be undone is" : `${excluded.length} changes that cannot be undone are`} left out`,
+    hint: `If nothing of this workspace was published or duplicated before it or since its backup: draftsync apply --new-ledger. If something was: draftsync resolve ${quoteArgument(first?.address ?? "")} --product-id ID, or set \`state\` to the ledger that recorded it.`,
   };
 }
 

@@ -147,8 +147,8 @@ function viewNewLedger({ new_ledger: isNew, summary }: Plan): NewLedgerView | un
     ...(duplicate === 0 ? [] : [plural(duplicate, "duplicate")]),
   ];
   return {
-    headline: `New ledger: apply will leave out ${counts.join(" and ")}`,
-    effect: "It does not know what was published before it. If nothing was",
+    headline: `New or restored ledger: apply will leave out ${counts.join(" and ")}`,
+    effect: "It does not know what was published before it or since its backup. If nothing was",
     command: "draftsync apply --new-ledger",
   };
 }

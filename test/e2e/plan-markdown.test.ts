@@ -32,7 +32,7 @@ describe("--format markdown", () => {
     expect(shown.stdout).toBe(planned.stdout);
     expect(planned.stdout.split("\n", 4)).toEqual([
       "<!-- draftsync:plan workspace=studio%2D%2Da -->",
-      expect.stringContaining("**New ledger: apply will leave out 1 publish.**"),
+      expect.stringContaining("**New or restored ledger: apply will leave out 1 publish.**"),
       "",
       "### Plan for `studio--a`: 200 to create, 1 to publish",
     ]);

@@ -1,3 +1,5 @@
+import { cp, rename } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
 import { startOnScreen } from "../support/screen.ts";
@@ -10,7 +12,7 @@ const workspace = useWorkspace({
       "duplicates: [{ name: copy, product: { draft: 1 } }, { name: other, product: { draft: 1 } }]\n",
   },
 });
-const { folder, sandbox, options, proxy, config } = workspace;
+const { folder, sandbox, options, proxy, config, holdApply } = workspace;
 
 const unattended = "reconcile: { allow: [create, update, publish, duplicate] }\n";
 
@@ -53,7 +55,7 @@ describe("new ledger", () => {
   });
 
   test("is reported in the first line of every plan format", async () => {
-    const line = "New ledger: apply will leave out 1 publish and 2 duplicates";
+    const line = "New or restored ledger: apply will leave out 1 publish and 2 duplicates";
     expect((await run("plan")).stdout.split("\n")[0]).toBe(`${line}.`);
     const markdown = (await run("plan", "--format", "markdown")).stdout.split("\n");
     expect(markdown[0]).toMatch(/^<!-- draftsync:plan/);
@@ -181,6 +183,29 @@ test("a file that import finds after a restored backup excludes the publish of a
   expect(await run("import", "--all")).toMatchObject({ code: 0 });
   expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[maybe-published]") });
   expect(products()).toHaveLength(published);
+});
+
+test("a ledger that lacks a call of the recovery log makes no second copy: it counts as new", async () => {
+  await folder.write({ "manifests/c.yaml": "duplicates: []\n" });
+  expect(await apply("--new-ledger")).toMatchObject({ code: 0 });
+  const file = (name: string) => join(folder.path, name);
+  await cp(file(".draftsync/state.db"), file("backup.db"));
+  await folder.write({ "manifests/c.yaml": "duplicates: [{ name: copy, product: { draft: 1 } }]\n" });
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect(products()).toHaveLength(2);
+
+  await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 21 }]\n" });
+  const holder = await holdApply(1);
+  await rename(file("backup.db"), file(".draftsync/state.db"));
+  holder.answer();
+  expect(await holder.ended).toMatchObject({ code: 4 });
+  for (const rest of ["wal", "shm"]) await folder.remove(`.draftsync/state.db-${rest}`).catch(() => {});
+  expect(await run("state", "recover")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("counts as new"),
+  });
+  expect(await apply()).toMatchObject({ code: 5 });
+  expect(products()).toHaveLength(2);
 });
 
 test("reconcile reports a new ledger in its status", async () => {

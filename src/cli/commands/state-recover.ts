@@ -188,13 +188,15 @@ async function replayAll(
   { onConflict }: RecoverFlags,
   replayed: Replayed[] = [],
 ): Promise<readonly Replayed[]> {
-  const { owner } = workspace;
+  const { cli, owner } = workspace;
   const ledger = await workspace.ledger();
   await ledger.assertOwner(owner);
+  const { isConfirmed } = await ledger.load();
   if (records.some(({ result }) => result.outcome === "done")) await ledger.bind(owner);
   for (const record of [...records].sort((one, other) => one.savedAt - other.savedAt)) {
     replayed.push({ record, result: await ledger.replay(record, onConflict) });
   }
+  if (isConfirmed && !(await ledger.load()).isConfirmed) warnOfRestored(cli);
   return replayed;
 }
 
@@ -221,6 +223,16 @@ function show(cli: Cli, replayed: readonly Replayed[], { json }: RecoverFlags): 
       "`draftsync state recover --on-conflict keep-ledger` or `--on-conflict use-recovered`.\n";
     terminal.log({ level: "warning", text, code: "outcome-contradicts-ledger" });
   }
+}
+
+function warnOfRestored({ terminal }: Cli): void {
+  terminal.log({
+    level: "warning",
+    text:
+      `${terminal.paintErr("warning", "warning:")} the ledger lacked a call that was replayed: it was restored from an older backup, and counts as new. ` +
+      "Publishes and duplicates are left out until you confirm that it has all that were made (`draftsync apply --new-ledger`)\n",
+    code: "new-ledger",
+  });
 }
 
 function describe({ record, result }: Replayed): string {

@@ -59,7 +59,7 @@ export interface Consent {
 }
 
 const newLedgerQuestion =
-  "\nThis ledger is new: it does not know of products published or duplicated before it.\n" +
+  "\nThis ledger is new or restored: it does not know of products made before it or since its backup.\n" +
   'If there are none, type "yes" to publish; anything else leaves publishes and duplicates out: ';
 
 /**

@@ -122,6 +122,20 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       },
     );
 
+    test("of a call that the ledger lacks make it a new one again: it may lack publications and copies, too", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      await ledger.bind({ origin: "https://api.example.com", workspace: "w" });
+      await ledger.confirm(1);
+      await ledger.replay(record());
+      expect((await ledger.load()).isConfirmed).toBe(true);
+      await ledger.replay(record({ operation: update("lacking"), effects: [updated("v2")] }));
+      expect((await ledger.load()).isConfirmed).toBe(false);
+      await ledger.confirm(2);
+      await ledger.replay(record({ operation: update("lacking"), effects: [updated("v2")] }));
+      expect((await ledger.load()).isConfirmed).toBe(true);
+    });
+
     test("leave an unknown outcome in doubt, and end a refused operation", async () => {
       const { ledger } = await make();
       await begin(ledger);
