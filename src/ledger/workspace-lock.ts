@@ -130,7 +130,7 @@ export class WorkspaceLock {
       .where("lock_id", "=", lock.id)
       .where("token", "=", lock.token)
       .executeTakeFirst();
-    if (numUpdatedRows === 0n) throw describeLoss(await this.read(queries));
+    if (numUpdatedRows === 0n) throw describeLoss(await this.read(queries), lock.id);
   }
 
   /** The lock that is held, whatever its state. Part of a transaction. */
@@ -143,22 +143,25 @@ export class WorkspaceLock {
     if (found?.lock_id === null) return undefined;
     const { location } = this.#database;
     const row = parseRow(leaseSchema, found, { location, table: "leases", key: "id 1" });
+    const { isReleased, ...holder } = parseHolder(row.holder);
     const lock = {
       id: row.lock_id,
       token: row.token,
-      ...parseHolder(row.holder),
+      ...holder,
       acquiredAt: row.acquired_at,
       readAt: row.now,
     };
     const expiresAt = this.#endOfLease(row, lock.process);
-    return { ...lock, expiresAt, state: this.#judge({ ...lock, expiresAt }) };
+    return { ...lock, expiresAt, state: this.#judge({ ...lock, expiresAt }, isReleased) };
   }
 
-  /** False when no lock of this id is held. */
+  /** False when no lock of this id is held. The next writer must not settle a call that may be in flight: it waits for the lease. */
   async releaseByForce(id: string): Promise<boolean> {
     return this.#database.transaction("write", async (queries) => {
       const held = await this.read(queries);
       if (held?.id !== id) return false;
+      const open = await openOperations(queries);
+      if (open.length > 0 && !isFree(held)) return revoke(queries, held);
       await loseOpenCalls(queries, held.readAt);
       return free(queries, id);
     });
@@ -208,13 +211,15 @@ export class WorkspaceLock {
     return now + lease_until - monotonic;
   }
 
-  #judge(lock: Omit<HeldLock, "state">): LockState {
+  #judge(lock: Omit<HeldLock, "state">, isReleased: boolean): LockState {
     const { processes } = this.#parts;
     const { id, process: holder, expiresAt, readAt } = lock;
     const isOurs = holder !== undefined && isSameProcess(holder, processes.self);
     const alive = isOurs ? locksHere.get(id) : holder && processes.isAlive(holder);
-    if (alive !== undefined) return alive ? "running" : "ended";
-    return expiresAt <= readAt ? "expired" : "leased";
+    if (alive === false) return "ended";
+    if (alive && !isReleased) return "running";
+    if (expiresAt <= readAt) return "expired";
+    return isReleased ? "released" : "leased";
   }
 
   /** The end of a lease by the clock of this boot, which no one sets; null where the machines that share the ledger differ. */
@@ -233,14 +238,28 @@ export class WorkspaceLock {
 }
 
 /** The column `holder`: as much of it as can be read. The lock holds without it, so a damaged one is no error. */
-function parseHolder(json: string): Pick<HeldLock, "holder" | "process"> {
+function parseHolder(json: string): Pick<HeldLock, "holder" | "process"> & { readonly isReleased: boolean } {
   const value = parseJson(json);
   const holder = lockHolderSchema.safeParse(value);
   const process = z.object({ process: processSchema }).safeParse(value);
   return {
+    isReleased: z.object({ released: z.literal(true) }).safeParse(value).success,
     ...(holder.success ? { holder: holder.data } : {}),
     ...(process.success ? { process: process.data.process } : {}),
   };
+}
+
+/** The holder can commit nothing more, and so send nothing more. */
+async function revoke(queries: LedgerQueries, { id, holder, process }: HeldLock): Promise<boolean> {
+  await queries
+    .updateTable("leases")
+    .set({
+      token: sql<number>`token + 1`,
+      holder: JSON.stringify({ ...holder, process, released: true }),
+    })
+    .where("lock_id", "=", id)
+    .execute();
+  return true;
 }
 
 async function free(queries: LedgerQueries, id: string): Promise<boolean> {
@@ -259,14 +278,15 @@ async function hasFailed(
   { id, state }: HeldLock,
   runs: FailedRuns | undefined,
 ): Promise<boolean> {
-  if (state !== "leased" || runs?.lockIds.includes(id) !== true) return false;
+  const isLeased = state === "leased" || state === "released";
+  if (!isLeased || runs?.lockIds.includes(id) !== true) return false;
   const open = await openOperations(queries);
   return open.every((operation) => runs.operationIds.includes(operation));
 }
 
-function describeLoss(found: HeldLock | undefined): LedgerError {
+function describeLoss(found: HeldLock | undefined, ownId: string): LedgerError {
   const how =
-    found === undefined
+    found === undefined || found.id === ownId
       ? "it was released by force, or another command held it since"
       : `${nameHolder(found)} has taken it over`;
   return new LedgerError("lock-lost", `The lock of the workspace was lost: ${how}.`, {

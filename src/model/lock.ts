@@ -25,9 +25,10 @@ export type LockHolder = Readonly<z.output<typeof lockHolderSchema>>;
  * | running | its process runs in this boot and PID namespace | waits, whatever the clock says |
  * | ended | its process has ended | takes the lock over |
  * | leased | elsewhere, or unknown; its lease has not ended | waits until the lease ends |
- * | expired | elsewhere, or unknown; its lease has ended | takes the lock over |
+ * | released | by force, while it waits for the response to a call; its lease has not ended | waits until the lease ends |
+ * | expired | elsewhere, unknown or released by force; its lease has ended | takes the lock over |
  */
-export type LockState = "running" | "ended" | "leased" | "expired";
+export type LockState = "running" | "ended" | "leased" | "released" | "expired";
 
 /** Whether the holder may still write: no other writer takes the lock over. */
 export function holderMayWrite({ state }: Pick<HeldLock, "state">): boolean {
@@ -93,6 +94,8 @@ export interface Lease {
  *                                     │  ▲ commit, heartbeat: the lease is renewed
  *                                     ▼  │
  *                      its process has ended, or its lease ── acquire (token + 1) ──► held by another
+ *
+ * A release by force while a call may be in flight: held ── token + 1 ──► released ── its lease ends ──► free
  * ```
  *
  * From its acquisition to its release, every writing transaction of the store checks that the row still carries its
@@ -100,10 +103,13 @@ export interface Lease {
  * commit while no other has taken the lock over. {@link LockState} says when another may.
  */
 export interface LockStore {
-  /** Rejects with a `LedgerError` `lock-held` (it carries the lock) while the lock is `running` or `leased`. */
+  /** Rejects with a `LedgerError` `lock-held` (it carries the lock) while the lock is `running`, `leased` or `released`. */
   acquireLock(request: LockRequest): Promise<Lease>;
   /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
-  /** Releases the lock of this id, whichever process holds it; false when that lock is not held. */
+  /**
+   * Ends the right of the holder of the lock of this id to write, whichever process it is; false when that lock is not held. The
+   * lock is free at once, or `released` while a call of that holder may be in flight.
+   */
   releaseLock(id: string): Promise<boolean>;
 }

@@ -51,6 +51,8 @@ export function describeState({ state, expiresAt, readAt }: HeldLock): string {
       return "its process has ended";
     case "leased":
       return `its lease ends in ${formatMilliseconds(Math.max(0, expiresAt - readAt))} unless it is renewed`;
+    case "released":
+      return `it was released by force, and a call of it may be in flight for ${formatMilliseconds(Math.max(0, expiresAt - readAt))} more`;
     case "expired":
       return `its lease ended ${formatMilliseconds(Math.max(0, readAt - expiresAt))} ago`;
   }
@@ -63,9 +65,8 @@ export function describeJob({ holder }: HeldLock): string | undefined {
 
 /** A lock for people, some lines; ends with a line feed. */
 export function formatLock(lock: HeldLock, paint: Palette): string {
-  const head = holderMayWrite(lock)
-    ? "Locked."
-    : "Locked by a command that is gone: the next writer takes the lock over.";
+  const isHeld = holderMayWrite(lock) || lock.state === "released";
+  const head = isHeld ? "Locked." : "Locked by a command that is gone: the next writer takes the lock over.";
   const rows = [
     ["id", lock.id],
     ["by", describeHolder(lock)],

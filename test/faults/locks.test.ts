@@ -103,7 +103,17 @@ describe("lock release", () => {
   test("during an apply leaves the call in doubt, and the holder names what it could not record", async () => {
     const holder = await startHolder();
     const { lock } = await lockStatus();
-    expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
+    expect(await run("lock", "release", lock.id, "--auto-approve")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("A call that it sent may be in flight, so the lock is free in 10 min"),
+    });
+    // Whoever settled the call now would not know of its effect.
+    for (const args of [["apply"], ["resolve", "drafts/1/product_files/1", "--not-done"]]) {
+      expect(await run(...args, ...(args.length === 1 ? ["--auto-approve"] : []))).toMatchObject({
+        code: 6,
+        stderr: expect.stringContaining("it was released by force, and a call of it may be in flight"),
+      });
+    }
     holder.answer();
     const { code, stderr } = await holder.ended;
     expect(code).toBe(4);

@@ -1,5 +1,6 @@
 import type { HeldLock } from "../../model/lock.ts";
 import { formatLock, viewLock } from "../../report/lock-text.ts";
+import { formatMilliseconds } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withFormat, withWorkspaceFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
@@ -35,8 +36,9 @@ export const defineLock: DefineCommand = (program, cli) => {
   withWorkspaceFlags(lock.command("release"))
     .summary("release the lock of a holder that is gone")
     .description(
-      "Releases the lock. If its holder is still running, it cannot record anything more, and calls that it sent but did " +
-        "not record are in doubt. Let it end on its own if you can.",
+      "Releases the lock. If its holder is still running, it cannot record or send anything more, and calls that it sent but did " +
+        "not record are in doubt. While such a call may be in flight, the lock is free only when its holder has ended, or at " +
+        "the end of its lease. Let it end on its own if you can.",
     )
     .argument("<id>", "id of the lock, from `lock status`")
     .option("--auto-approve", "do not ask for approval; required without a terminal")
@@ -68,9 +70,21 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
     });
     if (!approved) return cli.end(exitCode.error);
     // Another process may have acquired the lock while the question was open: that lock stays.
-    if (!(await (await workspace.ledger()).releaseLock(id))) throw notHeld(id);
-    cli.terminal.err("Released.\n");
+    const ledger = await workspace.ledger();
+    if (!(await ledger.releaseLock(id))) throw notHeld(id);
+    const left = await ledger.heldLock();
+    const isFree = left?.id !== id;
+    cli.terminal.err(isFree ? "Released.\n" : describeReleased(left));
   });
+}
+
+/** A call that is in flight must not be settled. */
+function describeReleased(lock: HeldLock): string {
+  const left = formatMilliseconds(Math.max(0, lock.expiresAt - lock.readAt));
+  return (
+    `Released: its holder can record and send nothing more. A call that it sent may be in flight, so the lock is free in ${left}, ` +
+    "or when the process of its holder has ended.\n"
+  );
 }
 
 function notHeld(id: string): CliError {

@@ -1,7 +1,13 @@
 import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
 import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
-import { defaultLeaseMs, type FailedRuns, type HeldLock, type Lease } from "../../model/lock.ts";
+import {
+  defaultLeaseMs,
+  type FailedRuns,
+  type HeldLock,
+  holderMayWrite,
+  type Lease,
+} from "../../model/lock.ts";
 import { systemClock } from "../../model/ports.ts";
 import { wait } from "../../model/wait.ts";
 import { makeLiveLine } from "../../report/live-lines.ts";
@@ -111,8 +117,7 @@ function releaseLater(config: Config, id: string): void {
 async function nameWriter(store: StateStore, error: unknown): Promise<never> {
   if (!(error instanceof LedgerError) || error.code !== "ledger-busy") throw error;
   const lock = await store.heldLock();
-  const isHeld = lock?.state === "running" || lock?.state === "leased";
-  throw isHeld ? new LockHeldError(store.location, lock) : error;
+  throw lock !== undefined && holderMayWrite(lock) ? new LockHeldError(store.location, lock) : error;
 }
 
 async function acquire(
@@ -151,9 +156,10 @@ function explainHeld(error: LockHeldError, waitMs: number): CliError {
   const what = waitMs > 0 ? "timed out waiting for the lock of" : "the workspace is locked by";
   const advice = `for it with --lock-timeout 10m (${describeState(lock)})`;
   const hint = job === undefined ? `Wait ${advice}` : `See ${job} , or wait ${advice}`;
+  const release = `. If it is permanently gone: draftsync lock release ${lock.id}`;
   return new CliError(`${what} ${describeHolder(lock)}, ${describeAge(lock)}; nothing was changed`, {
     code,
-    hint: `${hint}. If it is permanently gone: draftsync lock release ${lock.id}`,
+    hint: lock.state === "released" ? `${hint}.` : `${hint}${release}`,
     cause: error,
   });
 }

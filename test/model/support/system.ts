@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
 import { resolutionOfAll } from "../../../src/apply/resolution.ts";
+import { LockHeldError } from "../../../src/ledger/ledger-error.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import { isBlocked } from "../../../src/model/change.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
@@ -10,6 +11,7 @@ import type { Lease } from "../../../src/model/lock.ts";
 import type { Observed } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { type Recorded, targetOf } from "../../../src/model/recorded.ts";
+import { wait } from "../../../src/model/wait.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { checkSafety } from "../../../src/plan/safety.ts";
 import { assertFresh, formatPlanFile, parsePlanFile } from "../../../src/plan/saved-plan.ts";
@@ -30,6 +32,8 @@ import { watchedLedger } from "./watched-ledger.ts";
 
 const limits = { maxDeletes: { percent: 100, above: 1000 }, removedDrafts: "delete" } as const;
 const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
+/** A lease of 20 ms: for that long, a lock that was released by force is kept for a call in flight. */
+const lockRequest = { holder, leaseMs: 20 };
 
 class Killed extends Error {}
 
@@ -217,7 +221,7 @@ export class System {
     const first = await this.#lock();
     const other = await this.#openStore();
     this.#skew += 61_000;
-    const refused = await codeOf(other.acquireLock({ holder }));
+    const refused = await codeOf(other.acquireLock(lockRequest));
     if (refused !== "lock-held") this.model.violations.push(`P7: the second writer got ${refused}`);
     const lease = await this.#takeOver(other);
     const { serial } = await other.load();
@@ -351,13 +355,20 @@ export class System {
 
   /** Takes over the lock of a killed process without waiting (P20). */
   async #lock(): Promise<Lease> {
-    return this.store.acquireLock({ holder });
+    return this.store.acquireLock(lockRequest);
   }
 
   async #takeOver(store: StateStore): Promise<Lease> {
     const held = await store.heldLock();
     if (held !== undefined) await store.releaseLock(held.id);
-    return store.acquireLock({ holder });
+    for (;;) {
+      try {
+        return await store.acquireLock(lockRequest);
+      } catch (error) {
+        if (!(error instanceof LockHeldError) || error.lock.state !== "released") throw error;
+        await wait(1);
+      }
+    }
   }
 
   async #openStore(): Promise<StateStore> {

@@ -299,6 +299,43 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect((await bob.load()).attachments).toEqual([]);
     });
 
+    test("is released by force while a call may be in flight: its holder writes nothing more, and it is free when its lease ends", async () => {
+      const { ann, bob, pass } = await makeTwo();
+      const { lock } = await ann.acquireLock(lockRequest("ann"));
+      await ann.startRun(sampleRun);
+      await ann.begin(attachOperation("op"));
+      expect(await bob.releaseLock(lock.id)).toBe(true);
+      await expect(ann.record([attached(1)])).rejects.toMatchObject({
+        ...lost,
+        message: expect.stringContaining("released by force"),
+      });
+      expect(await bob.heldLock()).toMatchObject({ id: lock.id, token: 2, state: "released" });
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+      expect(await bob.releaseLock(lock.id)).toBe(true);
+      expect((await bob.load()).inDoubt[0]).not.toHaveProperty("finishedAt");
+      await pass(60_000);
+      expect((await bob.acquireLock(lockRequest("bob"))).tookOver).toMatchObject({ state: "expired" });
+      expect((await bob.load()).inDoubt[0]).toHaveProperty("finishedAt");
+    });
+
+    test("that was released by force is free once its holder has ended, or releases it itself", async () => {
+      const { open } = make();
+      const dead = new Set<number>();
+      const ann = await open(onThisMachine(1, dead));
+      const bob = await open(onThisMachine(2, dead));
+      for (const end of ["dies", "ends"]) {
+        const lease = await ann.acquireLock(lockRequest("ann"));
+        await ann.startRun({ ...sampleRun, id: end });
+        await ann.begin({ ...attachOperation(end), runId: end });
+        await bob.releaseLock(lease.lock.id);
+        expect(await bob.heldLock()).toMatchObject({ state: "released" });
+        if (end === "dies") dead.add(1);
+        else await lease.release();
+        await (await bob.acquireLock(lockRequest("bob"))).release();
+        dead.delete(1);
+      }
+    });
+
     test("fails all changes of a group when it is lost", async () => {
       const { ann, bob } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));

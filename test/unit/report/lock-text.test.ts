@@ -33,6 +33,7 @@ describe("lock text", () => {
     ["running", now, "its process is running"],
     ["ended", now, "its process has ended"],
     ["leased", now, "its lease ends in 41 s unless it is renewed"],
+    ["released", now, "it was released by force, and a call of it may be in flight for 41 s more"],
     ["expired", now + 43_000, "its lease ended 2.0 s ago"],
   ] as const)("explains the state %s", (state, readAt, text) => {
     expect(describeState({ ...lock, state, readAt })).toBe(text);
