@@ -96,7 +96,7 @@ export function sameFileFailure(fileId: number, holder: string): ChangeEnd {
     failure: {
       code: "same-file-attached",
       message: `the upload is file ${fileId}, which ${holder} has already; a list holds a file once`,
-      hint: "Keep one of the two entries.",
+      hint: "Keep one of the two entries. If the other one gets new content, run without --target.",
       errors: [],
       stops: "operation",
     },

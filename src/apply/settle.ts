@@ -305,12 +305,15 @@ function confirm(
       answer.outcome === "done"
         ? [
             effect("patch", answer.value),
-            ...settled(first, doubt.kind === "detach" ? "not_sent" : "done"),
+            ...settled(first, attachedOutcomes[doubt.kind ?? "attach"]),
             ...evidence(),
           ]
         : [],
   });
 }
+
+/** How a call ended whose file is attached: whether an update has set its values is not known, and now does not matter. */
+const attachedOutcomes = { attach: "done", update: "superseded", detach: "not_sent" } as const;
 
 /** The file is not attached: what an update or detach was about is gone, and an attachment was not made. */
 function absentEffects({ kind, target, first }: UnsettledAttachment): readonly LedgerEffect[] {
@@ -331,7 +334,9 @@ async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment
   });
 }
 
+type Settled = Extract<LedgerEffect, { type: "settled" }>["outcome"];
+
 /** Only what is in doubt can be settled; a refusal is an outcome already. */
-function settled(first: Failed, outcome: "done" | "not_sent" | "rejected"): readonly LedgerEffect[] {
+function settled(first: Failed, outcome: Settled): readonly LedgerEffect[] {
   return first.outcome === "unknown" ? [{ type: "settled", operationId: first.operationId, outcome }] : [];
 }

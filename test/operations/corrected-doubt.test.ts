@@ -64,6 +64,21 @@ test("a withdrawn update in doubt is not sent once its list is left out, and its
   expect(sandbox.state().products).toHaveLength(1);
 });
 
+test("an update that another one settled is not said to have taken effect", async () => {
+  await folder.write(manifest("{ file_id: 2, renderer: good }"));
+  expect((await apply()).code).toBe(0);
+  await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
+  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write(manifest("{ file_id: 2 }"));
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toContainEqual([2, { renderer: "good" }]);
+  const { operations } = JSON.parse((await run("state", "export")).stdout);
+  const updates = operations.filter(({ kind }: { kind: string }) => kind === "update");
+  expect(updates).toMatchObject([{ outcome: "unknown", settled: { as: "superseded" } }, { outcome: "done" }]);
+});
+
 test("resolve takes a file by its path, and settles nothing by an entry's name", async () => {
   const entry = "drafts/1/product_files/source:a.glb";
   await folder.write(manifest("{ source: ../a.glb, file_format: a }"));
