@@ -12,6 +12,7 @@ import {
 } from "kysely";
 import type Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
+import { wait } from "../../model/wait.ts";
 import { type LedgerDatabase, retryWhileBusy, storable, type TransactionMode } from "../ledger-database.ts";
 import type { LedgerQueries, LedgerTables } from "../tables.ts";
 import {
@@ -29,6 +30,9 @@ import { explainFailure, isBusy } from "./sqlite-failure.ts";
 
 /** How long a ledger that others keep locked is tried, milliseconds. */
 const busyTimeoutMs = 10_000;
+
+/** How long a checkpoint waits for the readers of other processes. */
+const checkpointMs = 1_000;
 
 /** Rows that one page of a scan holds. */
 const scanRows = 2_000;
@@ -73,6 +77,13 @@ export async function openSqliteToRead(options: {
 
 function retryWhileBusyWith<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   return retryWhileBusy({ clock, busyTimeoutMs, passes: isBusy }, work);
+}
+
+/** How a checkpoint ended: whether another process was making one, and the pages of the -wal file, in all and in the file. */
+interface Checkpoint {
+  readonly busy: number;
+  readonly log: number;
+  readonly checkpointed: number;
 }
 
 class SqliteLedgerDatabase implements LedgerDatabase {
@@ -142,8 +153,14 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   }
 
   async checkpoint(): Promise<void> {
+    const until = this.#clock.monotonic() + checkpointMs;
+    const isComplete = async () => {
+      const checkpoint = sql<Checkpoint>`pragma wal_checkpoint(passive)`;
+      const [result] = (await checkpoint.execute(this.#queries)).rows;
+      return result === undefined || (result.busy === 0 && result.checkpointed === result.log);
+    };
     // The -wal file is as durable; a later checkpoint moves it.
-    await sql`pragma wal_checkpoint(passive)`.execute(this.#queries).catch(() => {});
+    while (!(await isComplete().catch(() => true)) && this.#clock.monotonic() < until) await wait(10);
   }
 
   async hasLedger(queries: LedgerQueries): Promise<boolean> {

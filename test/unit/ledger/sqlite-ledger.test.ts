@@ -1,5 +1,6 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "libsql";
 import { expect, test } from "vitest";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock, lockRequest, onMachine, onThisMachine, passing } from "./ledger-lock-suite.ts";
@@ -78,6 +79,23 @@ test.each(["publish", "duplicate"] as const)("has a %s in its file before it is 
   const copy = join(freshFolder(), "state.db");
   copyFileSync(location, copy);
   expect((await (await openForTest(copy)).load()).inDoubt).toMatchObject([{ id: "op", kind }]);
+});
+
+test("has a publish in its file before it is sent, although another process was reading", async () => {
+  const location = join(freshFolder(), "state.db");
+  const ledger = await openForTest(location);
+  await ledger.startRun(sampleRun);
+  const reader = new Database(location);
+  reader.exec("begin; select * from runs");
+  const begun = ledger.begin({ ...attachOperation("op"), kind: "publish" });
+  const other = await openForTest(location);
+  await expect.poll(async () => (await other.load()).inDoubt).toHaveLength(1);
+  reader.exec("commit");
+  await begun;
+  reader.close();
+  const copy = join(freshFolder(), "state.db");
+  copyFileSync(location, copy);
+  expect((await (await openForTest(copy)).load()).inDoubt).toMatchObject([{ id: "op" }]);
 });
 
 test("has a publish that is sent again in its file before it is sent", async () => {
