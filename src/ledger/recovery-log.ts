@@ -189,9 +189,11 @@ function appendOnce(path: string, line: string): boolean {
 }
 
 /** What a tracker needs to know of its run. */
-export interface TrackerOptions extends Omit<RecoveryRecord, keyof UnrecordedOutcome | "savedAt"> {
+export interface TrackerOptions extends Omit<RecoveryRecord, keyof UnrecordedOutcome | "savedAt" | "serial"> {
   readonly log: RecoveryLog;
   readonly clock: Clock;
+  /** The serial that the run has committed last. */
+  readonly serial: () => number | undefined;
   /** Receives the line of JSON of an outcome that the log could not take. */
   readonly print: (line: string) => void;
 }
@@ -203,11 +205,13 @@ export interface LogTracker extends OutcomeTracker {
 }
 
 /** Makes a {@link LogTracker}, and reserves disk space for its log. */
-export function makeTracker({ log, clock, print, ...run }: TrackerOptions): LogTracker {
+export function makeTracker({ log, clock, serial, print, ...run }: TrackerOptions): LogTracker {
   log.reserve();
   const tracked = new Set<TrackedOutcome>();
   const save = (outcome: UnrecordedOutcome) => {
-    const record: RecoveryRecord = { ...run, ...outcome, savedAt: clock.now() };
+    const committed = serial();
+    const since = committed === undefined ? {} : { serial: committed };
+    const record: RecoveryRecord = { ...run, ...outcome, ...since, savedAt: clock.now() };
     try {
       log.append(record);
       return log.path;

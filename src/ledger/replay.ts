@@ -30,12 +30,15 @@ interface ReplayContext {
  *
  * | the operation in the ledger | result |
  * |---|---|
- * | missing (the ledger is older than the call) | intent, outcome and effects are recorded; its draft may be published, and the ledger counts as new |
+ * | missing (the ledger is older than the call) | intent, outcome and effects are recorded |
  * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
  * | asked to wait, and sent again since (the ledger is older than that) | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
  * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
  * | with this outcome | nothing |
+ *
+ * A ledger that is older than the call, or by its serial than the run that sent it, was restored from a backup: the draft of the
+ * call may be published, and the ledger counts as new.
  *
  * A call about a file is recorded in doubt, without its effects, and apply settles it: the ledger may know something newer, such
  * as what another call has set, or a person has imported, since. Clocks do not show which came last. A call that was refused is
@@ -59,11 +62,9 @@ export async function replay(
   if (course.type === "conflict") return { ...course, ...other };
   if (course.type === "known") return course;
 
-  if (found === undefined) {
-    await beginAgain(queries, record, context);
-    await markMaybePublished(queries, record, at);
-    await withdrawConfirmation(queries);
-  } else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
+  await noteRestored(queries, found, { record, at });
+  if (found === undefined) await beginAgain(queries, record, context);
+  else if (wasSentAgain(found, record)) await resendOperation(queries, operation.id, found.startedAt);
   if (course.type === "note") {
     await finishOperation(queries, operation.id, { ...result, at });
     if (found?.settled?.as === "done") await markRefused(queries, record, at);
@@ -121,21 +122,30 @@ async function markRefused(
   await addRecord(queries, tables.maybe_published, { draftId: intent.draftId, at });
 }
 
-/**
- * The ledger was restored from before the call, so its draft may have been published since. No publication that is replayed
- * settles that: it may be an older one.
- */
-async function markMaybePublished(
+/** Whether the ledger is older than the call, or than what its run has committed since. */
+async function isRestored(
   queries: LedgerQueries,
-  { operation: { intent } }: RecoveryRecord,
-  at: number,
-): Promise<void> {
-  const { draftId } = intent;
-  if (draftId !== undefined) await addRecord(queries, tables.maybe_published, { draftId, at });
+  found: StoredOperation | undefined,
+  record: RecoveryRecord,
+): Promise<boolean> {
+  if (found === undefined || wasSentAgain(found, record)) return true;
+  const { serial } = await queries.selectFrom("meta").select("serial").executeTakeFirstOrThrow();
+  // This replay has raised it by one.
+  return Number(serial) - 1 < (record.serial ?? 0);
 }
 
-/** A ledger that was restored from before a call may lack other publications and copies, too: only a person knows. */
-async function withdrawConfirmation(queries: LedgerQueries): Promise<void> {
+/**
+ * The draft may have been published since the backup: no publication that is replayed settles that, for it may be an older one.
+ * Whatever else was published or copied since, only a person knows.
+ */
+async function noteRestored(
+  queries: LedgerQueries,
+  found: StoredOperation | undefined,
+  { record, at }: { readonly record: RecoveryRecord; readonly at: number },
+): Promise<void> {
+  if (!(await isRestored(queries, found, record))) return;
+  const { draftId } = record.operation.intent;
+  if (draftId !== undefined) await addRecord(queries, tables.maybe_published, { draftId, at });
   await queries.updateTable("meta").set({ confirmed_at: null }).execute();
 }
 

@@ -83,6 +83,11 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
   /** Whether there was none before it was opened. */
   readonly isNew: boolean;
 
+  /** The serial that this store has committed last; `undefined` before the first one. */
+  get committedSerial(): number | undefined {
+    return this.#queue.serial;
+  }
+
   constructor(
     database: LedgerDatabase,
     { clock, processes = systemProcesses, isNew = false }: StateStoreOptions,

@@ -31,12 +31,18 @@ export class WriteQueue {
   readonly #fence: (queries: LedgerQueries) => Promise<void>;
   readonly #waiting: Change[] = [];
   #running: Promise<void> | undefined;
+  #serial: number | undefined;
   #closed = false;
 
   /** `fence` comes first in every transaction; it throws when this store may not write any more. */
   constructor(database: LedgerDatabase, fence: (queries: LedgerQueries) => Promise<void>) {
     this.#database = database;
     this.#fence = fence;
+  }
+
+  /** The serial that was committed last; `undefined` before the first one. */
+  get serial(): number | undefined {
+    return this.#serial;
   }
 
   /** Resolves with what `work` returned, once its change is committed and synced. */
@@ -79,7 +85,8 @@ export class WriteQueue {
 
   async #commit(group: readonly Change[]): Promise<void> {
     try {
-      await this.#database.transaction("write", (queries) => this.#apply(queries, group));
+      const serial = await this.#database.transaction("write", (queries) => this.#apply(queries, group));
+      this.#serial = serial ?? this.#serial;
     } catch (error) {
       if (group.length === 1 || !mayBeOneChange(error)) {
         for (const { reject } of group) reject(error);
@@ -91,17 +98,19 @@ export class WriteQueue {
     for (const { resolve } of group) resolve();
   }
 
-  async #apply(queries: LedgerQueries, group: readonly Change[]): Promise<void> {
+  /** Resolves with the serial, if it was raised. */
+  async #apply(queries: LedgerQueries, group: readonly Change[]): Promise<number | undefined> {
     await this.#fence(queries);
-    let isRaised = false;
+    let serial: number | undefined;
     for (const change of group) {
       // Before the first change that is shown: an import that follows must find that the ledger was used.
-      if (change.isShown && !isRaised) {
-        await queries.updateTable("meta").set({ serial: sql<number>`serial + 1` }).execute();
-        isRaised = true;
+      if (change.isShown && serial === undefined) {
+        const raised = queries.updateTable("meta").set({ serial: sql<number>`serial + 1` });
+        serial = Number((await raised.returning("serial").executeTakeFirstOrThrow()).serial);
       }
       await change.apply(queries);
     }
+    return serial;
   }
 }
 

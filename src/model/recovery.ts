@@ -15,6 +15,8 @@ export const recoveryRecordSchema = z.strictObject({
   command: text,
   /** The lock that it held. Its run has failed, so `state recover` need not wait for the end of the lease. */
   lockId: text.exactOptional(),
+  /** The last serial that its run has committed. A ledger with a smaller one was restored from a backup. */
+  serial: z.int().exactOptional(),
   /** Epoch milliseconds. */
   savedAt: z.int(),
   operation: newOperationSchema

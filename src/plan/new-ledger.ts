@@ -51,7 +51,7 @@ function newLedgerWarning(excluded: readonly Change[]): Diagnostic {
     severity: "warning",
     code: "new-ledger",
     message: `the ledger is new or restored: ${excluded.length === 1 ? "1 change that cannot be undone is" : `${excluded.length} changes that cannot be undone are`} left out`,
-    hint: `If nothing of this workspace was published or duplicated before it or since its backup: draftsync apply --new-ledger. If something was: draftsync resolve ${quoteArgument(first?.address ?? "")} --product-id ID, or set \`state\` to the ledger that recorded it.`,
+    hint: `If it lacks nothing that this workspace has published or duplicated: draftsync apply --new-ledger. If it lacks any: first draftsync resolve ${quoteArgument(first?.address ?? "")} --product-id ID for each product, or set \`state\` to the ledger that recorded it.`,
   };
 }
 

@@ -148,7 +148,7 @@ function viewNewLedger({ new_ledger: isNew, summary }: Plan): NewLedgerView | un
   ];
   return {
     headline: `New or restored ledger: apply will leave out ${counts.join(" and ")}`,
-    effect: "It does not know what was published before it or since its backup. If nothing was",
+    effect: "It may lack what was published before it or since its backup. If it lacks nothing",
     command: "draftsync apply --new-ledger",
   };
 }

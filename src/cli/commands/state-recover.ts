@@ -229,7 +229,7 @@ function warnOfRestored({ terminal }: Cli): void {
   terminal.log({
     level: "warning",
     text:
-      `${terminal.paintErr("warning", "warning:")} the ledger lacked a call that was replayed: it was restored from an older backup, and counts as new. ` +
+      `${terminal.paintErr("warning", "warning:")} the ledger lacks what the run of a replayed outcome had recorded: it was restored from an older backup, and counts as new. ` +
       "Publishes and duplicates are left out until you confirm that it has all that were made (`draftsync apply --new-ledger`)\n",
     code: "new-ledger",
   });

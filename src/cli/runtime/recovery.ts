@@ -15,6 +15,7 @@ export async function openTracker(workspace: Workspace, command: string): Promis
   const tracker = makeTracker({
     log: new RecoveryLog(workspace.config),
     clock: systemClock,
+    serial: () => ledger.committedSerial,
     print: (line) => {
       const outcome: unknown = JSON.parse(line);
       const message = "an outcome could not be saved";

@@ -59,8 +59,8 @@ export interface Consent {
 }
 
 const newLedgerQuestion =
-  "\nThis ledger is new or restored: it does not know of products made before it or since its backup.\n" +
-  'If there are none, type "yes" to publish; anything else leaves publishes and duplicates out: ';
+  "\nThis ledger is new or restored: it may lack products made before it or since its backup.\n" +
+  'If it lacks none, type "yes" to publish; anything else leaves publishes and duplicates out: ';
 
 /**
  * Leaves publishes and duplicates out of a plan while the ledger is new, unless a person confirms it by a flag or on the

@@ -48,8 +48,8 @@ function pathsOf(log: RecoveryLog): string[] {
 }
 
 function trackerOf(log: RecoveryLog, print: (line: string) => void = () => {}) {
-  const { savedAt: _, operation: __, result: ___, effects: ____, ...run } = makeRecord();
-  return makeTracker({ ...run, log, clock: systemClock, print });
+  const { savedAt: _, serial: _____, operation: __, result: ___, effects: ____, ...run } = makeRecord();
+  return makeTracker({ ...run, log, clock: systemClock, serial: () => 12, print });
 }
 
 describe("recovery log", () => {

@@ -6,6 +6,7 @@ import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock, lockRequest, onMachine, onThisMachine, passing } from "./ledger-lock-suite.ts";
 import { describeLedgerReconcile } from "./ledger-reconcile-suite.ts";
 import { describeLedgerReplay } from "./ledger-replay-suite.ts";
+import { describeLedgerRestored } from "./ledger-restored-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { attachOperation, sampleRun } from "./ledger-values.ts";
@@ -22,6 +23,7 @@ describeLedgerJournal("SQLite", makeSqlite);
 describeLedgerState("SQLite", makeSqlite);
 describeLedgerReconcile("SQLite", makeSqlite);
 describeLedgerReplay("SQLite", makeSqlite);
+describeLedgerRestored("SQLite", makeSqlite);
 
 describeLedgerLock("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
 describeRateReservations("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
