@@ -32,3 +32,21 @@ test("a saved plan with --auto-approve shows only its totals", async () => {
   expect(await screen.ended).toBe(0);
   expect(screen.lines().join("\n")).not.toContain("arnold");
 });
+
+test("--json asks for no approval of changes that it does not show", async () => {
+  expect(await run("plan", "--out", "plan.json")).toMatchObject({ code: 0 });
+  const screen = await apply("--json");
+  await screen.until((lines) => lines.some((line) => line.includes("[approval-needed]")));
+  expect(await screen.ended).toBe(1);
+  expect(sandbox.state().attachments).toEqual([]);
+});
+
+test("Ctrl-C at the question about a new ledger ends with 130", async () => {
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  expect(await run("plan", "--out", "plan.json")).toMatchObject({ code: 0 });
+  const screen = await apply();
+  await screen.until((lines) => lines.some((line) => line.includes('type "yes" to publish')));
+  screen.type("\u0003");
+  expect(await screen.ended).toBe(130);
+  expect(sandbox.state().products).toEqual([]);
+});

@@ -7,7 +7,7 @@ import { waitingDrafts } from "../../model/waiting.ts";
 import { isNewLedger } from "../../plan/new-ledger.ts";
 import type { LocationFinder } from "../../report/failures.ts";
 import { plural } from "../../report/quantities.ts";
-import type { DefineCommand, WriterFlags } from "../cli.ts";
+import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
 import { concurrencyOption, examples, targetOption, withFormat, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
@@ -98,7 +98,7 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
   const { plan: reviewed, locationOf } = prepared;
   // A problem that prevents every call, such as a missing key, is reported before the plan.
   if (!reviewed.changes.every(isBlocked)) await workspace.connect(() => {});
-  const isAsked = terminal.interactive && !flags.autoApprove;
+  const isAsked = terminal.interactive && !flags.autoApprove && !flags.json;
   const isSummary = file !== undefined && !isAsked;
   await present(workspace, prepared, { isSummary, flags });
   // A saved plan contains the deletes, and the question names them.
@@ -110,15 +110,10 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
   }
   const consent = await consentToPublish(cli, prepared, flags);
   const { plan } = consent;
+  const approved = !cli.signal.aborted && (await isApproved(cli, plan, flags));
+  if (cli.signal.aborted) return cli.end(exitCode.interrupted);
+  if (!approved) return cli.end(exitCode.error);
   if (!isNothing(plan)) {
-    const approved = await approve(cli, {
-      given: plan.changes.every(isBlocked) || flags.autoApprove,
-      question: questionFor(plan),
-      to: "to apply",
-      declined: "Not applied; nothing was changed.",
-    });
-    if (cli.signal.aborted) return cli.end(exitCode.interrupted);
-    if (!approved) return cli.end(exitCode.error);
     // The question may have been open for hours.
     await prepared.check(workspace, prepared.whole);
     terminal.err("\n");
@@ -167,6 +162,23 @@ async function present(
     cli.terminal.log({ level: "info", text: `${progress}\n`, isResult: json !== true });
   if (json || (progress !== undefined && plan.changes.length === 0)) return;
   await (isSummary ? showPlanSummary(cli, plan) : showPlan(cli, plan, { format: "text" }));
+}
+
+async function isApproved(cli: Cli, plan: Plan, flags: ApplyFlags): Promise<boolean> {
+  if (isNothing(plan)) return true;
+  const given = plan.changes.every(isBlocked) || flags.autoApprove;
+  if (flags.json && !given) {
+    throw new CliError("approval needs the plan, which --json does not show; nothing was changed", {
+      code: "approval-needed",
+      hint: "Add --auto-approve to apply without asking, or leave --json out.",
+    });
+  }
+  return approve(cli, {
+    given,
+    question: questionFor(plan),
+    to: "to apply",
+    declined: "Not applied; nothing was changed.",
+  });
 }
 
 interface Prepared {

@@ -65,7 +65,7 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
       to: "to duplicate",
       declined: "Not duplicated.",
     });
-    if (!approved) return cli.end(exitCode.error);
+    if (!approved) return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
     const claim = makeClaim(address, holdersOf(recorded).products);
     const { productId } = await write({
       address,

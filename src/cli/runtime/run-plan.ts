@@ -75,7 +75,8 @@ export async function consentToPublish(
   const isNew = isNewLedger(recorded, plan.service_origin);
   const left = excludeIrreversible(plan, recorded, { isNew });
   let confirms = isNew && flags.newLedger === true;
-  if (isNew && !confirms && left.warnings.length > 0 && cli.terminal.interactive && !flags.autoApprove) {
+  const isAsked = cli.terminal.interactive && !flags.autoApprove && !flags.json;
+  if (isNew && !confirms && left.warnings.length > 0 && isAsked) {
     const answer = await cli.terminal.ask(newLedgerQuestion, cli.signal);
     confirms = answer?.trim() === "yes";
   }
