@@ -161,10 +161,28 @@ export class WorkspaceLock {
       const held = await this.read(queries);
       if (held?.id !== id) return false;
       const open = await openOperations(queries);
-      if (open.length > 0 && !isFree(held)) return revoke(queries, held);
+      if (open.length > 0 && !isFree(held)) return this.#revoke(queries, held);
       await loseOpenCalls(queries, held.readAt);
       return free(queries, id);
     });
+  }
+
+  /** The holder can commit nothing more, and so start no call. Its own clock may have been ahead: it keeps no more than a lease. */
+  async #revoke(
+    queries: LedgerQueries,
+    { id, holder, process, leaseMs = defaultLeaseMs, expiresAt, readAt }: HeldLock,
+  ): Promise<true> {
+    const released = { ...holder, process, leaseMs, released: true };
+    await queries
+      .updateTable("leases")
+      .set({
+        token: sql<number>`token + 1`,
+        holder: JSON.stringify(released),
+        expires_at: Math.min(expiresAt, readAt + leaseMs),
+      })
+      .where("lock_id", "=", id)
+      .execute();
+    return true;
   }
 
   /** Ends the heartbeat: this store writes no more under its lease. */
@@ -187,7 +205,7 @@ export class WorkspaceLock {
       .set({
         token: sql<number>`token + 1`,
         lock_id: id,
-        holder: JSON.stringify({ ...holder, process: this.#parts.processes.self }),
+        holder: JSON.stringify({ ...holder, process: this.#parts.processes.self, leaseMs }),
         acquired_at: wallClock,
         expires_at: sql<number>`${wallClock} + ${leaseMs}`,
         lease_until: this.#leaseUntil(leaseMs),
@@ -238,28 +256,19 @@ export class WorkspaceLock {
 }
 
 /** The column `holder`: as much of it as can be read. The lock holds without it, so a damaged one is no error. */
-function parseHolder(json: string): Pick<HeldLock, "holder" | "process"> & { readonly isReleased: boolean } {
+function parseHolder(
+  json: string,
+): Pick<HeldLock, "holder" | "process" | "leaseMs"> & { readonly isReleased: boolean } {
   const value = parseJson(json);
+  const lease = z.object({ leaseMs: z.int() }).safeParse(value);
   const holder = lockHolderSchema.safeParse(value);
   const process = z.object({ process: processSchema }).safeParse(value);
   return {
     isReleased: z.object({ released: z.literal(true) }).safeParse(value).success,
     ...(holder.success ? { holder: holder.data } : {}),
     ...(process.success ? { process: process.data.process } : {}),
+    ...(lease.success ? lease.data : {}),
   };
-}
-
-/** The holder can commit nothing more, and so send nothing more. */
-async function revoke(queries: LedgerQueries, { id, holder, process }: HeldLock): Promise<boolean> {
-  await queries
-    .updateTable("leases")
-    .set({
-      token: sql<number>`token + 1`,
-      holder: JSON.stringify({ ...holder, process, released: true }),
-    })
-    .where("lock_id", "=", id)
-    .execute();
-  return true;
 }
 
 async function free(queries: LedgerQueries, id: string): Promise<boolean> {

@@ -30,9 +30,9 @@ export type LockHolder = Readonly<z.output<typeof lockHolderSchema>>;
  */
 export type LockState = "running" | "ended" | "leased" | "released" | "expired";
 
-/** Whether the holder may still write: no other writer takes the lock over. */
-export function holderMayWrite({ state }: Pick<HeldLock, "state">): boolean {
-  return state === "running" || state === "leased";
+/** Whether no other writer takes the lock over yet. */
+export function isKept({ state }: Pick<HeldLock, "state">): boolean {
+  return state === "running" || state === "leased" || state === "released";
 }
 
 /** The lock of a workspace while it is held. Times are epoch milliseconds by the ledger's clock. */
@@ -51,6 +51,8 @@ export interface HeldLock {
   readonly expiresAt: number;
   /** When this was read. */
   readonly readAt: number;
+  /** How long its lease is, milliseconds. */
+  readonly leaseMs?: number;
 }
 
 /** How long a lease lasts without a renewal, milliseconds. */

@@ -1,4 +1,4 @@
-import { type HeldLock, holderMayWrite, type LockState } from "../model/lock.ts";
+import { type HeldLock, isKept, type LockState } from "../model/lock.ts";
 import { isoTime, minuteText } from "../model/time.ts";
 import type { Palette } from "./palette.ts";
 import { formatMilliseconds } from "./quantities.ts";
@@ -65,8 +65,9 @@ export function describeJob({ holder }: HeldLock): string | undefined {
 
 /** A lock for people, some lines; ends with a line feed. */
 export function formatLock(lock: HeldLock, paint: Palette): string {
-  const isHeld = holderMayWrite(lock) || lock.state === "released";
-  const head = isHeld ? "Locked." : "Locked by a command that is gone: the next writer takes the lock over.";
+  const head = isKept(lock)
+    ? "Locked."
+    : "Locked by a command that is gone: the next writer takes the lock over.";
   const rows = [
     ["id", lock.id],
     ["by", describeHolder(lock)],

@@ -36,7 +36,7 @@ export const defineLock: DefineCommand = (program, cli) => {
   withWorkspaceFlags(lock.command("release"))
     .summary("release the lock of a holder that is gone")
     .description(
-      "Releases the lock. If its holder is still running, it cannot record or send anything more, and calls that it sent but did " +
+      "Releases the lock. If its holder is still running, it cannot record anything or start a further change, and calls that it sent but did " +
         "not record are in doubt. While such a call may be in flight, the lock is free only when its holder has ended, or at " +
         "the end of its lease. Let it end on its own if you can.",
     )
@@ -68,7 +68,7 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
       to: "to release the lock",
       declined: "Not released.",
     });
-    if (!approved) return cli.end(exitCode.error);
+    if (!approved) return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
     // Another process may have acquired the lock while the question was open: that lock stays.
     const ledger = await workspace.ledger();
     if (!(await ledger.releaseLock(id))) throw notHeld(id);
@@ -82,8 +82,8 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
 function describeReleased(lock: HeldLock): string {
   const left = formatMilliseconds(Math.max(0, lock.expiresAt - lock.readAt));
   return (
-    `Released: its holder can record and send nothing more. A call that it sent may be in flight, so the lock is free in ${left}, ` +
-    "or when the process of its holder has ended.\n"
+    `Released: its holder can record nothing and start no further change. A call that it sent may be in flight, so the lock is free in ${left}, ` +
+    "or earlier if its process ends on this machine.\n"
   );
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { RecoveryLog } from "../../ledger/recovery-log.ts";
 import { exportDocument, parseExport } from "../../ledger/transfer.ts";
-import { holderMayWrite } from "../../model/lock.ts";
+import { isKept } from "../../model/lock.ts";
 import { isInScope } from "../../model/scope.ts";
 import { describeHolder } from "../../report/lock-text.ts";
 import { plural } from "../../report/quantities.ts";
@@ -110,7 +110,7 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
     lock: await ledger.heldLock(),
     exported: await ledger.export(),
   }));
-  if (lock !== undefined && holderMayWrite(lock)) {
+  if (lock !== undefined && isKept(lock)) {
     const text =
       `${describeHolder(lock)} is running: what it records from now on is not in this export. ` +
       "To move the ledger, export it when that has ended.";

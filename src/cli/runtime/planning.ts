@@ -5,7 +5,7 @@ import { isBlocked } from "../../model/change.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
-import { holderMayWrite } from "../../model/lock.ts";
+import { isKept } from "../../model/lock.ts";
 import type { LogEntry } from "../../model/log.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import { causeOf } from "../../model/outcome.ts";
@@ -157,7 +157,7 @@ function nothingDeclared({ drafts, duplicates }: Desired): readonly Diagnostic[]
 /** Warns when a different process may be changing what the plan is made from. Its calls in flight look like those of a crash. */
 async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise<readonly Diagnostic[]> {
   const lock = await (await workspace.reader()).heldLock();
-  if (lock === undefined || !holderMayWrite(lock)) return [];
+  if (lock === undefined || !isKept(lock)) return [];
   const isSending = inDoubt.some(({ finishedAt }) => finishedAt === undefined);
   const what = isSending ? "calls that it has sent are shown as in doubt" : "its changes may be missing here";
   const message = `${describeHolder(lock)} is running: ${what}`;

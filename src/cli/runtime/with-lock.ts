@@ -1,13 +1,7 @@
 import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
 import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
-import {
-  defaultLeaseMs,
-  type FailedRuns,
-  type HeldLock,
-  holderMayWrite,
-  type Lease,
-} from "../../model/lock.ts";
+import { defaultLeaseMs, type FailedRuns, type HeldLock, isKept, type Lease } from "../../model/lock.ts";
 import { systemClock } from "../../model/ports.ts";
 import { wait } from "../../model/wait.ts";
 import { makeLiveLine } from "../../report/live-lines.ts";
@@ -117,7 +111,7 @@ function releaseLater(config: Config, id: string): void {
 async function nameWriter(store: StateStore, error: unknown): Promise<never> {
   if (!(error instanceof LedgerError) || error.code !== "ledger-busy") throw error;
   const lock = await store.heldLock();
-  throw lock !== undefined && holderMayWrite(lock) ? new LockHeldError(store.location, lock) : error;
+  throw lock !== undefined && isKept(lock) ? new LockHeldError(store.location, lock) : error;
 }
 
 async function acquire(

@@ -318,6 +318,22 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect((await bob.load()).inDoubt[0]).toHaveProperty("finishedAt");
     });
 
+    test("that was released by force is kept for no longer than a lease, although the clock of its holder was ahead", async () => {
+      const { open, execute } = make();
+      const ann = await open(onMachine("ann's"));
+      const bob = await open(onMachine("bob's"));
+      const { lock } = await ann.acquireLock(lockRequest("ann", { leaseMs: 90_000 }));
+      await ann.startRun(sampleRun);
+      await ann.begin(attachOperation("op"));
+      await execute(passing.all(-day));
+      await bob.releaseLock(lock.id);
+      const held = await bob.heldLock();
+      expect(held).toMatchObject({ state: "released" });
+      expect((held?.expiresAt ?? 0) - (held?.readAt ?? 0)).toBeLessThanOrEqual(90_000);
+      await execute(passing.all(90_000));
+      await bob.acquireLock(lockRequest("bob"));
+    });
+
     test("that was released by force is free once its holder has ended, or releases it itself", async () => {
       const { open } = make();
       const dead = new Set<number>();
