@@ -42,17 +42,24 @@ export function describeAge({ acquiredAt, readAt }: HeldLock): string {
   return `held for ${formatMilliseconds(Math.max(0, readAt - acquiredAt))}`;
 }
 
+/** How long its lease lasts: `41 s`. */
+export function formatLeaseLeft({ expiresAt, readAt }: HeldLock): string {
+  return formatMilliseconds(Math.max(0, expiresAt - readAt));
+}
+
 /** What is known of its holder: `its process is running`, `its lease ends in 41 s unless it is renewed`. */
-export function describeState({ state, expiresAt, readAt }: HeldLock): string {
+export function describeState(lock: HeldLock): string {
+  const { state, expiresAt, readAt } = lock;
+  const leaseLeft = formatLeaseLeft(lock);
   switch (state) {
     case "running":
       return "its process is running";
     case "ended":
       return "its process has ended";
     case "leased":
-      return `its lease ends in ${formatMilliseconds(Math.max(0, expiresAt - readAt))} unless it is renewed`;
+      return `its lease ends in ${leaseLeft} unless it is renewed`;
     case "released":
-      return `it was released by force, and a call of it may be in flight for ${formatMilliseconds(Math.max(0, expiresAt - readAt))} more`;
+      return `it was released by force, and a call of it may be in flight for ${leaseLeft} more`;
     case "expired":
       return `its lease ended ${formatMilliseconds(Math.max(0, readAt - expiresAt))} ago`;
   }

@@ -12,6 +12,16 @@ const manifest = (entries: string, more = "") => ({
 const attached = () => sandbox.state().attachments.map(({ fileId, attributes }) => [fileId, attributes]);
 const isFile = (path: string) => path.includes("/product_files");
 
+/** Attaches file 2 with one renderer, and leaves the update to another one in doubt. */
+async function loseUpdate() {
+  await folder.write(manifest("{ file_id: 2, renderer: good }"));
+  expect((await apply()).code).toBe(0);
+  await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
+  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+}
+
 beforeEach(async () => {
   await apply();
   await confirmLedger();
@@ -47,12 +57,7 @@ test("a corrected value settles an attachment whose check was refused", async ()
 });
 
 test("a withdrawn update in doubt is not sent once its list is left out, and its draft waits for a person to publish", async () => {
-  await folder.write(manifest("{ file_id: 2, renderer: good }"));
-  expect((await apply()).code).toBe(0);
-  await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
-  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
-  expect((await apply()).code).toBe(4);
-  proxy.choose = () => undefined;
+  await loseUpdate();
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
   const resolve = "draftsync resolve drafts/1/product_files/2 --done | --not-done";
   expect(await run("plan")).toMatchObject({ stdout: expect.stringContaining(resolve) });
@@ -65,12 +70,7 @@ test("a withdrawn update in doubt is not sent once its list is left out, and its
 });
 
 test("an update that another one settled is not said to have taken effect", async () => {
-  await folder.write(manifest("{ file_id: 2, renderer: good }"));
-  expect((await apply()).code).toBe(0);
-  await folder.write(manifest("{ file_id: 2, renderer: wrong }"));
-  proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
-  expect((await apply()).code).toBe(4);
-  proxy.choose = () => undefined;
+  await loseUpdate();
   await folder.write(manifest("{ file_id: 2 }"));
   expect((await apply()).code).toBe(0);
   expect(attached()).toContainEqual([2, { renderer: "good" }]);

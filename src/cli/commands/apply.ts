@@ -20,6 +20,7 @@ import {
   announce,
   applyConsented,
   consentToPublish,
+  isAsked,
   isNothing,
   reportTooFewCalls,
   reportWaiting,
@@ -98,11 +99,11 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
   const { plan: reviewed, locationOf } = prepared;
   // A problem that prevents every call, such as a missing key, is reported before the plan.
   if (!reviewed.changes.every(isBlocked)) await workspace.connect(() => {});
-  const isAsked = terminal.interactive && !flags.autoApprove && !flags.json;
-  const isSummary = file !== undefined && !isAsked;
+  const asks = isAsked(cli, flags);
+  const isSummary = file !== undefined && !asks;
   await present(workspace, prepared, { isSummary, flags });
   // A saved plan contains the deletes, and the question names them.
-  const removeDrafts = file !== undefined || isAsked || flags.removeDrafts === true;
+  const removeDrafts = file !== undefined || asks || flags.removeDrafts === true;
   const refusals = safetyRefusals(config, prepared, { ...flags, removeDrafts });
   if (refusals.length > 0) {
     printDiagnostics(terminal, "Refused; nothing was changed.", refusals);

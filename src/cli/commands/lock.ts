@@ -1,6 +1,5 @@
 import type { HeldLock } from "../../model/lock.ts";
-import { formatLock, viewLock } from "../../report/lock-text.ts";
-import { formatMilliseconds } from "../../report/quantities.ts";
+import { formatLeaseLeft, formatLock, viewLock } from "../../report/lock-text.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withFormat, withWorkspaceFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
@@ -80,9 +79,8 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
 
 /** A call that is in flight must not be settled. */
 function describeReleased(lock: HeldLock): string {
-  const left = formatMilliseconds(Math.max(0, lock.expiresAt - lock.readAt));
   return (
-    `Released: its holder can record nothing and start no further change. A call that it sent may be in flight, so the lock is free in ${left}, ` +
+    `Released: its holder can record nothing and start no further change. A call that it sent may be in flight, so the lock is free in ${formatLeaseLeft(lock)}, ` +
     "or earlier if its process ends on this machine.\n"
   );
 }

@@ -58,6 +58,14 @@ export interface Consent {
   readonly confirms: boolean;
 }
 
+/** Whether apply asks a person. Events name no values, so with `--json` nobody would see what is to be approved. */
+export function isAsked(
+  { terminal }: Cli,
+  { autoApprove, json }: { readonly autoApprove?: boolean; readonly json?: boolean },
+): boolean {
+  return terminal.interactive && !autoApprove && !json;
+}
+
 const newLedgerQuestion =
   "\nThis ledger is new or restored: it may lack products made before it or since its backup.\n" +
   'If it lacks none, type "yes" to publish; anything else leaves publishes and duplicates out: ';
@@ -75,8 +83,7 @@ export async function consentToPublish(
   const isNew = isNewLedger(recorded, plan.service_origin);
   const left = excludeIrreversible(plan, recorded, { isNew });
   let confirms = isNew && flags.newLedger === true;
-  const isAsked = cli.terminal.interactive && !flags.autoApprove && !flags.json;
-  if (isNew && !confirms && left.warnings.length > 0 && isAsked) {
+  if (isNew && !confirms && left.warnings.length > 0 && isAsked(cli, flags)) {
     const answer = await cli.terminal.ask(newLedgerQuestion, cli.signal);
     confirms = answer?.trim() === "yes";
   }
