@@ -99,6 +99,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     this.#reservations = new RateReservations(database, processes);
     this.#lock = new WorkspaceLock(database, {
       processes,
+      clock,
       commitNothing: () => this.#write(notShown, async () => {}),
     });
     this.#queue = new WriteQueue(database, (queries) => this.#lock.fence(queries));

@@ -60,7 +60,11 @@ test("holds a lock for other stores of its process while its commit is in flight
     states = [...states, (await other.heldLock())?.state];
     return result;
   };
-  const lock = new WorkspaceLock(database, { processes: systemProcesses, commitNothing: async () => {} });
+  const lock = new WorkspaceLock(database, {
+    processes: systemProcesses,
+    clock: systemClock,
+    commitNothing: async () => {},
+  });
   await lock.acquire(lockRequest("ann"));
   lock.stop();
   expect(states).toEqual(["running"]);
