@@ -69,6 +69,11 @@ export class RunBudget implements CallBudget {
     return this.#timeUp.signal;
   }
 
+  get left(): number {
+    const { limits, spent } = this.#options;
+    return (limits.maxCalls ?? Number.POSITIVE_INFINITY) - Math.max(this.#granted, spent());
+  }
+
   /** One call that is no operation. */
   take(): boolean {
     return this.#start(1);
@@ -113,7 +118,7 @@ export class RunBudget implements CallBudget {
   /** Whether nothing can start any more, however small. */
   get isSpent(): boolean {
     if (this.#isTimeUp()) return true;
-    if (this.#left() > 0) return false;
+    if (this.left > 0) return false;
     this.#reached ??= "max_calls";
     return true;
   }
@@ -134,7 +139,7 @@ export class RunBudget implements CallBudget {
 
   #start(minimum: number, granted = minimum): boolean {
     if (this.#isTimeUp()) return false;
-    const left = this.#left();
+    const left = this.left;
     if (left >= minimum) {
       this.#granted += granted;
       return true;
@@ -144,11 +149,6 @@ export class RunBudget implements CallBudget {
       this.#shortfall = { needed: minimum, left: Math.max(0, left) };
     }
     return false;
-  }
-
-  #left(): number {
-    const { limits, spent } = this.#options;
-    return (limits.maxCalls ?? Number.POSITIVE_INFINITY) - Math.max(this.#granted, spent());
   }
 
   #isTimeUp(): boolean {

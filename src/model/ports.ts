@@ -80,6 +80,8 @@ export interface PublishOptions extends NewProductOptions {
 export interface CallBudget {
   /** Takes one request, if there is one left. Asked when the request is next in line. */
   take(): boolean;
+  /** Requests that are left, as far as known; absent: any number. */
+  readonly left?: number;
   /** Aborted when no call may start any more, except to repeat a call whose outcome is unknown. */
   readonly signal?: AbortSignal | undefined;
 }

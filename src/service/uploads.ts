@@ -9,15 +9,19 @@ import type { ServiceOptions } from "./options.ts";
 import type { ServiceProfile } from "./profile.ts";
 import { maxAttempts } from "./retry-policy.ts";
 
+type ReadPage = (
+  uploadIds: readonly string[],
+  /** `once`: without retries. */
+  options: ReadOptions & { readonly once?: boolean },
+) => Promise<CallResult<readonly UploadStatus[]>>;
+
 /** The two ways to read uploads: pages of a list, and one by one. */
 export interface UploadReader {
   /** Ids that fit into one call. */
   readonly pageSize: number;
   readOne(uploadId: string, options: ReadOptions): Promise<CallResult<UploadStatus>>;
   /** Reads one page, which may lack some; absent when the service has no such list. */
-  readonly readPage:
-    | ((uploadIds: readonly string[], options: ReadOptions) => Promise<CallResult<readonly UploadStatus[]>>)
-    | undefined;
+  readonly readPage: ReadPage | undefined;
   /** Reads page after page, and singly what the pages lack. */
   getUploads(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<UploadList>>;
 }
@@ -196,8 +200,9 @@ export class UploadPoller {
     this.#running = false;
   }
 
-  #isListed({ isLacking }: Waiter): boolean {
-    return this.#reader.readPage !== undefined && !isLacking;
+  /** The last call of a run is none for a list, which may fail. */
+  #isListed({ isLacking, budget }: Waiter): boolean {
+    return this.#reader.readPage !== undefined && !isLacking && budget?.left !== 1;
   }
 
   #holdMs(waiters: readonly Waiter[]): number {
@@ -233,31 +238,34 @@ export class UploadPoller {
     );
     const isHeld = this.#expected > 0 && dueInLists.length + next.length >= pageSize;
     const pages = (isHeld ? Math.floor : Math.ceil)(dueInLists.length / pageSize);
-    const inLists = [...dueInLists, ...next].slice(
-      0,
-      Math.max(pages, Math.sign(dueInLists.length)) * pageSize,
-    );
+    // Lists that fail must leave calls for the uploads that they lack, so that each run with a limit gets further.
+    const left = Math.min(...dueInLists.map(({ budget }) => budget?.left ?? Number.POSITIVE_INFINITY));
+    const once = left <= Math.max(1, pages) * maxAttempts;
+    const most = once ? 1 : Math.max(pages, Math.sign(dueInLists.length));
+    const inLists = [...dueInLists, ...next].slice(0, most * pageSize);
     const reads: Promise<void>[] = due
       .filter((waiter) => !this.#isListed(waiter))
       .map((waiter) => this.#readOne(waiter));
     for (let start = 0; start < inLists.length && readPage !== undefined; start += pageSize) {
-      reads.push(this.#readPage(inLists.slice(start, start + pageSize), readPage));
+      reads.push(this.#readPage(inLists.slice(start, start + pageSize), readPage, once));
     }
     await Promise.all(reads);
   }
 
-  async #readPage(page: readonly Waiter[], readPage: NonNullable<UploadReader["readPage"]>): Promise<void> {
+  async #readPage(page: readonly Waiter[], readPage: ReadPage, once: boolean): Promise<void> {
     const ids = [...new Set(page.map((waiter) => waiter.uploadId))];
-    const result = await readPage(ids, this.#optionsFor(page));
+    const result = await readPage(ids, { ...this.#optionsFor(page), once });
     const uploads = new Map(
       result.outcome === "done" ? result.value.map((upload) => [upload.uploadId, upload]) : [],
     );
     for (const waiter of page) {
       waiter.attempts += result.attempts;
       const upload = uploads.get(waiter.uploadId);
-      if (result.outcome !== "done") this.#failed(waiter, result, "list");
+      if (result.outcome !== "done") this.#failed(waiter, result, once ? "only-list" : "list");
       else if (upload !== undefined) this.#received(waiter, upload, result.status);
-      else this.#lacked(waiter);
+      else this.#readSingly(waiter, "the list of uploads lacks it");
+      // The next list may take the last call.
+      if (once && waiter.isLacking) waiter.dueAt = this.#options.clock.monotonic();
     }
   }
 
@@ -288,7 +296,7 @@ export class UploadPoller {
     this.#reschedule(waiter);
   }
 
-  #failed(waiter: Waiter, result: FailedRead, from: "list" | "one"): void {
+  #failed(waiter: Waiter, result: FailedRead, from: "list" | "only-list" | "one"): void {
     const { code, message, stops } = result.failure;
     const refused = (result.outcome === "rejected" && code !== "rate-limited") || code === "invalid-id";
     if (stops === "run" || code === "call-budget-exhausted" || (from === "one" && refused)) {
@@ -297,20 +305,17 @@ export class UploadPoller {
     }
     waiter.lastStatus = message;
     if (!refused) waiter.failedAttempts += result.attempts;
-    const isOver = waiter.failedAttempts >= maxAttempts;
+    const isOver = waiter.failedAttempts >= maxAttempts || from === "only-list";
     // A service that fails with the list may still return the upload itself: another one may be the cause.
-    if (refused || (isOver && from === "list" && code !== "rate-limited")) {
-      waiter.isLacking = true;
-      waiter.failedAttempts = 0;
-    }
-    if (waiter.failedAttempts < maxAttempts) this.#reschedule(waiter);
+    if (refused || (isOver && from !== "one" && code !== "rate-limited")) this.#readSingly(waiter, message);
+    else if (waiter.failedAttempts < maxAttempts) this.#reschedule(waiter);
     else waiter.settle({ ...result, failure: continuesWaiting(result.failure), attempts: waiter.attempts });
   }
 
-  #lacked(waiter: Waiter): void {
+  #readSingly(waiter: Waiter, lastStatus: string): void {
+    waiter.lastStatus = lastStatus;
     waiter.failedAttempts = 0;
     waiter.isLacking = true;
-    waiter.lastStatus = "the list of uploads lacks it";
     this.#reschedule(waiter);
   }
 

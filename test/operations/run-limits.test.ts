@@ -138,7 +138,7 @@ test.each(["2", "3"])(
 
 test.each([
   ["one by one", "3", "uploads_query: null"],
-  ["in lists", "1", "uploads_page: 100"],
+  ["in lists", "2", "uploads_page: 100"],
 ])("uploads named by id are read %s once each, with --max-calls %s", async (_how, maxCalls, setting) => {
   const { "draftsync.yaml": text } = config();
   const profile = `profile: { ${setting}, upload_poll_min: 1ms, settle_delay: 1ms }`;
