@@ -237,12 +237,12 @@ export class UploadPoller {
       (waiter) => !isDue.has(waiter) && this.#isListed(waiter) && this.#waiters.has(waiter),
     );
     const isHeld = this.#expected > 0 && dueInLists.length + next.length >= pageSize;
-    const pages = (isHeld ? Math.floor : Math.ceil)(dueInLists.length / pageSize);
+    const pages = Math.max(1, (isHeld ? Math.floor : Math.ceil)(dueInLists.length / pageSize));
     // Lists that fail must leave calls for the uploads that they lack, so that each run with a limit gets further.
-    const left = Math.min(...dueInLists.map(({ budget }) => budget?.left ?? Number.POSITIVE_INFINITY));
-    const once = left <= Math.max(1, pages) * maxAttempts;
-    const most = once ? 1 : Math.max(pages, Math.sign(dueInLists.length));
-    const inLists = [...dueInLists, ...next].slice(0, most * pageSize);
+    const { left = Number.POSITIVE_INFINITY } = this.#optionsFor(dueInLists).budget ?? {};
+    const once = left <= pages * maxAttempts;
+    const inLists =
+      dueInLists.length === 0 ? [] : [...dueInLists, ...next].slice(0, (once ? 1 : pages) * pageSize);
     const reads: Promise<void>[] = due
       .filter((waiter) => !this.#isListed(waiter))
       .map((waiter) => this.#readOne(waiter));
