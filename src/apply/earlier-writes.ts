@@ -16,10 +16,10 @@ export type EarlierWrites = ReadonlyMap<string, readonly EarlierWrite[]>;
 
 /** Reads the publishes and the calls about files that were lost within the last `settleDelayMs`, also those that were sent again since. */
 export async function readEarlierWrites(
-  ledger: Pick<Ledger, "lostWrites" | "redate">,
+  ledger: Pick<Ledger, "lostWrites" | "now" | "redate">,
   { clock, settleDelayMs }: { readonly clock: Clock; readonly settleDelayMs: number },
 ): Promise<EarlierWrites> {
-  const now = clock.now();
+  const now = await ledger.now();
   const startedAt = clock.monotonic();
   const writes = new Map<string, EarlierWrite[]>();
   const lost = await ledger.lostWrites(now - settleDelayMs);

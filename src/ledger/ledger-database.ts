@@ -39,6 +39,11 @@ export interface LedgerDatabase {
   /** SQL for whole epoch milliseconds: the server's clock, or the machine's where there is no server. */
   readonly wallClock: RawBuilder<number>;
   /**
+   * Epoch milliseconds, by one clock for all that share the ledger: the server's, or the machine's where there is no server. Dates
+   * operations, and says how long ago one was lost.
+   */
+  now(queries: LedgerQueries): Promise<number>;
+  /**
    * Whole milliseconds since the machine's boot, which no one can set. Present where every process that has this ledger
    * open runs on one machine.
    */

@@ -1,5 +1,6 @@
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock } from "../model/lock.ts";
+import type { Clock } from "../model/ports.ts";
 import {
   emptyRecorded,
   noLineage,
@@ -26,6 +27,8 @@ export interface LedgerReader {
   names(): Promise<RecordedNames>;
   /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
+  /** The time by which operations are dated, epoch milliseconds: of one clock for all that share the ledger. */
+  now(): Promise<number>;
   /** How long no call may be sent yet, because the service asked for it; milliseconds. */
   pausedMs(): Promise<number>;
   /**
@@ -41,7 +44,7 @@ export interface LedgerReader {
 }
 
 /** Where there is no ledger. `location` is as it may be shown. */
-export function missingLedger(location: string): LedgerReader {
+export function missingLedger(location: string, clock: Clock): LedgerReader {
   return {
     location,
     isMissing: true,
@@ -50,6 +53,7 @@ export function missingLedger(location: string): LedgerReader {
     owner: async () => emptyRecorded,
     names: async () => emptyRecorded,
     heldLock: async () => undefined,
+    now: async () => clock.now(),
     pausedMs: async () => 0,
     export: async () => {
       throw new LedgerError("ledger-missing", `There is no ledger at ${location}.`, {

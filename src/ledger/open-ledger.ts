@@ -49,13 +49,13 @@ export async function openLedger(options: OpenOptions): Promise<StateStore> {
  */
 export async function openLedgerReader(options: ReaderOptions): Promise<LedgerReader> {
   const database = await openDatabaseToRead(options);
-  if (database === undefined) return missingLedger(options.location);
+  if (database === undefined) return missingLedger(options.location, options.clock);
   try {
     const state = await schemaState(database, options.migrations ?? known);
     if (state === "current") return new StateStore(database, options);
     if (state === "due") throw tooOld(database);
     await database.close();
-    return missingLedger(database.location);
+    return missingLedger(database.location, options.clock);
   } catch (error) {
     await database.close();
     throw error;

@@ -99,7 +99,6 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     this.#reservations = new RateReservations(database, processes);
     this.#lock = new WorkspaceLock(database, {
       processes,
-      clock,
       commitNothing: () => this.#write(notShown, async () => {}),
     });
     this.#queue = new WriteQueue(database, (queries) => this.#lock.fence(queries));
@@ -165,10 +164,13 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
     });
   }
 
+  now(): Promise<number> {
+    return this.#read((queries) => this.#database.now(queries));
+  }
+
   /** Operations that a wrong clock dated into the future count as lost now. */
   redate(operationIds: readonly string[]): Promise<void> {
-    const now = this.#clock.now();
-    return this.#write(notShown, async (queries) => {
+    return this.#write(notShown, async (queries, now) => {
       const operations = queries.updateTable("operations").where("id", "in", operationIds);
       await operations.where("started_at", ">", now).set({ started_at: now }).execute();
       await operations.where("finished_at", ">", now).set({ finished_at: now }).execute();
@@ -190,22 +192,19 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
   }
 
   async begin(operation: NewOperation): Promise<void> {
-    const at = this.#clock.now();
-    await this.#write(shown, (queries) => beginOperation(queries, operation, at));
+    await this.#write(shown, (queries, at) => beginOperation(queries, operation, at));
     // After a kill, a copy of the ledger's file alone must not publish again.
     if (makesProduct(operation.kind)) await this.#database.checkpoint?.();
   }
 
   async resend(operationId: string): Promise<void> {
-    const at = this.#clock.now();
-    await this.#write(shown, (queries) => resendOperation(queries, operationId, at));
+    await this.#write(shown, (queries, at) => resendOperation(queries, operationId, at));
     // The refusal may be in the file already.
     await this.#database.checkpoint?.();
   }
 
   finish(operationId: string, result: OperationResult, effects: readonly LedgerEffect[]): Promise<void> {
-    const at = this.#clock.now();
-    return this.#write(shown, async (queries) => {
+    return this.#write(shown, async (queries, at) => {
       const finished = await finishOperation(queries, operationId, { ...result, at });
       await applyEffects(queries, effects, { at, by: operationId, runId: finished.runId });
       if (result.outcome === "done") await supersede(queries, { operationId, ...finished }, { effects, at });
@@ -214,8 +213,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
 
   async record(effects: readonly LedgerEffect[], runId = ""): Promise<void> {
     if (effects.length === 0) return this.#queue.refuseIfClosed();
-    const at = this.#clock.now();
-    return this.#write(shown, (queries) => applyEffects(queries, effects, { at, runId }));
+    return this.#write(shown, (queries, at) => applyEffects(queries, effects, { at, runId }));
   }
 
   /**
@@ -223,8 +221,8 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
    * nothing. The caller checks whose ledger it is. A record that contradicts the ledger changes nothing without `choice`.
    */
   replay(record: RecoveryRecord, choice?: ConflictChoice): Promise<ReplayResult> {
-    const context = { location: this.location, at: this.#clock.now(), choice };
-    return this.#write(shown, (queries) => replay(queries, record, context));
+    const { location } = this;
+    return this.#write(shown, (queries, at) => replay(queries, record, { location, at, choice }));
   }
 
   async acquireLock(request: LockRequest): Promise<Lease> {
@@ -278,8 +276,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
    */
   import(exported: LedgerExport): Promise<void> {
     const { location } = this;
-    const now = this.#clock.now();
-    return this.#write(notShown, (queries) => importLedger(queries, exported, { location, now }));
+    return this.#write(notShown, (queries, now) => importLedger(queries, exported, { location, now }));
   }
 
   async close(): Promise<void> {
@@ -294,7 +291,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
   }
 
   /** Resolves once the change is committed and synced. */
-  async #write<T>(isShown: boolean, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
+  async #write<T>(isShown: boolean, work: (queries: LedgerQueries, at: number) => Promise<T>): Promise<T> {
     return this.#queue.add(isShown, work);
   }
 }

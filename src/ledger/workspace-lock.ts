@@ -13,7 +13,6 @@ import {
   lockHolderSchema,
 } from "../model/lock.ts";
 import { parseJson } from "../model/parse-json.ts";
-import type { Clock } from "../model/ports.ts";
 import { isSameProcess, type ProcessTable, processSchema } from "../model/process.ts";
 import { loseOpenCalls, openOperations } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
@@ -37,8 +36,6 @@ interface WorkspaceLockParts {
   readonly processes: ProcessTable;
   /** Commits an empty transaction, in its turn: the fence in it is the heartbeat. */
   readonly commitNothing: () => Promise<void>;
-  /** The runner's clock, with which the time since a lost call is compared. */
-  readonly clock: Pick<Clock, "now">;
 }
 
 /** The lease that this store writes under. */
@@ -165,7 +162,7 @@ export class WorkspaceLock {
       if (held?.id !== id) return false;
       const open = await openOperations(queries);
       if (open.length > 0 && !isFree(held)) return this.#revoke(queries, held);
-      await this.#loseOpenCalls(queries, held);
+      await loseOpenCalls(queries, await this.#database.now(queries));
       return free(queries, id);
     });
   }
@@ -217,13 +214,8 @@ export class WorkspaceLock {
     const lock = await this.read(queries);
     if (lock === undefined) throw new LedgerError("ledger-conflict", "The lock changed while it was read.");
     // Also of a run that could not store an outcome, and has released its lock since.
-    await this.#loseOpenCalls(queries, lock);
+    await loseOpenCalls(queries, await this.#database.now(queries));
     return { lock: { ...lock, state: "running" }, before };
-  }
-
-  /** By the later of the two clocks: a database whose clock is behind must not shorten the wait for a lost call. */
-  #loseOpenCalls(queries: LedgerQueries, { readAt }: HeldLock): Promise<void> {
-    return loseOpenCalls(queries, Math.max(readAt, this.#parts.clock.now()));
   }
 
   /** By the wall clock as it is now, when the holder is of this boot: no one sets the clock that its lease was stored with. */

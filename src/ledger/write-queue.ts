@@ -8,7 +8,7 @@ import type { LedgerQueries } from "./tables.ts";
 interface Change {
   /** Whether `Recorded` shows it; then its transaction raises the serial. */
   readonly isShown: boolean;
-  apply(queries: LedgerQueries): Promise<void>;
+  apply(queries: LedgerQueries, at: number): Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -45,15 +45,15 @@ export class WriteQueue {
     return this.#serial;
   }
 
-  /** Resolves with what `work` returned, once its change is committed and synced. */
-  add<T>(isShown: boolean, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
+  /** Resolves with what `work` returned, once its change is committed and synced. `at`: the time of its transaction. */
+  add<T>(isShown: boolean, work: (queries: LedgerQueries, at: number) => Promise<T>): Promise<T> {
     this.refuseIfClosed();
     return new Promise((resolve, reject) => {
       let result: T;
       this.#waiting.push({
         isShown,
-        apply: async (queries) => {
-          result = await work(queries);
+        apply: async (queries, at) => {
+          result = await work(queries, at);
         },
         resolve: () => resolve(result),
         reject,
@@ -101,6 +101,7 @@ export class WriteQueue {
   /** Resolves with the serial, if it was raised. */
   async #apply(queries: LedgerQueries, group: readonly Change[]): Promise<number | undefined> {
     await this.#fence(queries);
+    const at = await this.#database.now(queries);
     let serial: number | undefined;
     for (const change of group) {
       // Before the first change that is shown: an import that follows must find that the ledger was used.
@@ -108,7 +109,7 @@ export class WriteQueue {
         const raised = queries.updateTable("meta").set({ serial: sql<number>`serial + 1` });
         serial = Number((await raised.returning("serial").executeTakeFirstOrThrow()).serial);
       }
-      await change.apply(queries);
+      await change.apply(queries, at);
     }
     return serial;
   }

@@ -221,6 +221,8 @@ export interface Ledger {
   lostWrites(since: number): Promise<readonly StoredOperation[]>;
   /** Whether a call shows that the draft may be published, by another ledger or a person. */
   isMaybePublished(draftId: number): Promise<boolean>;
+  /** The time by which operations are dated, epoch milliseconds: of one clock for all that share the ledger. */
+  now(): Promise<number>;
   /** Dates to now what a clock that was ahead has dated into the future. */
   redate(operationIds: readonly string[]): Promise<void>;
   /** Refuses with `ledger-owner-mismatch` when the ledger is bound to another service or workspace. */

@@ -136,12 +136,13 @@ function callText({ method, path, startedAt, intent: { revision }, kind }: Recor
 /** A call that was lost a moment ago may still arrive at the service, after a person has looked there. */
 async function assertSettled(
   operations: readonly RecordedOperation[],
-  { config, ledger }: Workspace,
+  { config, ledger: openLedger }: Workspace,
 ): Promise<void> {
-  const now = systemClock.now();
+  const ledger = await openLedger();
+  const now = await ledger.now();
   const isAhead = operations.some(({ startedAt, finishedAt = startedAt }) => finishedAt > now);
   // One of the two clocks is wrong.
-  if (isAhead) await (await ledger()).redate(operations.map(({ id }) => id));
+  if (isAhead) await ledger.redate(operations.map(({ id }) => id));
   const leftMs = leftToSettle(operations, { now, settleDelayMs: config.service.profile.settle_delay });
   if (leftMs === 0) return;
   const left = formatSeconds(Math.ceil(leftMs / 1000));

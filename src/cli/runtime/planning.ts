@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { z } from "zod";
 import { isLimited, msUntil, type RunLimits } from "../../apply/run-budget.ts";
+import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { isBlocked } from "../../model/change.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
@@ -10,7 +11,7 @@ import type { LogEntry } from "../../model/log.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import { causeOf } from "../../model/outcome.ts";
 import type { Plan } from "../../model/plan.ts";
-import { type LedgerEffect, systemClock } from "../../model/ports.ts";
+import { type Clock, type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { abortAfter } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
@@ -178,7 +179,10 @@ interface Refreshed {
 }
 
 /** Reads the service. Writes nothing to it or to the ledger. */
-async function refresh({ cli, config, connect }: Workspace, request: RefreshRequest): Promise<Refreshed> {
+async function refresh(
+  { cli, config, connect, reader }: Workspace,
+  request: RefreshRequest,
+): Promise<Refreshed> {
   const { mode, targets, desired, recorded, emit, underLock, limits = {} } = request;
   const { observe } = await import("../../refresh/observe.ts");
   const attachments = request.attachments ?? config.refresh.attachments;
@@ -191,7 +195,7 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: config.service.profile.settle_delay,
     concurrency: config.service.concurrency,
-    clock: systemClock,
+    clock: await ledgerClock(await reader()),
     emit,
     signal: halfTime === undefined ? cli.signal : AbortSignal.any([cli.signal, halfTime.signal]),
   }).finally(() => halfTime?.clear());
@@ -206,6 +210,12 @@ async function refresh({ cli, config, connect }: Workspace, request: RefreshRequ
     hint: `${hint} To plan from the ledger alone: --refresh none`.trim(),
   });
   return { observed, failure };
+}
+
+/** What is read of the service is compared with the times of lost calls, which are by the ledger's clock. */
+async function ledgerClock(ledger: Pick<LedgerReader, "now">): Promise<Clock> {
+  const aheadMs = (await ledger.now()) - systemClock.now();
+  return { ...systemClock, now: () => systemClock.now() + aheadMs };
 }
 
 /**

@@ -133,7 +133,7 @@ async function importLocked(
 
 /** A lost call about a file may still change it: what is read before that proves nothing. */
 async function waitForLostCalls(
-  { cli, config }: Workspace,
+  { cli, config, ledger }: Workspace,
   { targets }: ImportTargets,
   recorded: Recorded,
 ): Promise<void> {
@@ -142,7 +142,7 @@ async function waitForLostCalls(
     each.type === "attachment" ? (doubts.get(fileResource(each.target)) ?? []) : [],
   );
   const ms = leftToSettle(lost, {
-    now: systemClock.now(),
+    now: await (await ledger()).now(),
     settleDelayMs: config.service.profile.settle_delay,
   });
   if (ms === 0) return;

@@ -111,6 +111,13 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     }
   }
 
+  async now(queries: LedgerQueries): Promise<number> {
+    const asked = sql<{ now: number }>`select ${this.wallClock} as now`;
+    const [row] = (await asked.execute(queries)).rows;
+    if (row === undefined) throw new TypeError("PostgreSQL returned no time");
+    return row.now;
+  }
+
   async scan(
     queries: LedgerQueries,
     table: string,

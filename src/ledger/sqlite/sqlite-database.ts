@@ -125,6 +125,10 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     }
   }
 
+  async now(): Promise<number> {
+    return Math.floor(this.#clock.now());
+  }
+
   async scan(
     queries: LedgerQueries,
     table: string,

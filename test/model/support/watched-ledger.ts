@@ -15,6 +15,7 @@ export function watchedLedger(store: StateStore, model: Model, step: () => Promi
     load: () => store.load(),
     turns: () => store.turns(),
     lostWrites: (since) => store.lostWrites(since),
+    now: () => store.now(),
     isMaybePublished: (draftId) => store.isMaybePublished(draftId),
     redate: (operationIds) => store.redate(operationIds),
     assertOwner: (owner) => store.assertOwner(owner),

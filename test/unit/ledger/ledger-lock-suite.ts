@@ -334,21 +334,6 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       await bob.acquireLock(lockRequest("bob"));
     });
 
-    test("dates what a dead holder has sent by the runner's clock if the database's is behind", async () => {
-      const { open } = make();
-      const dead = new Set<number>();
-      const ann = await open(onThisMachine(1, dead));
-      const bob = await open(onThisMachine(2, dead));
-      await ann.acquireLock(lockRequest("ann"));
-      await ann.startRun(sampleRun);
-      await ann.begin(attachOperation("op"));
-      dead.add(1);
-      const now = Date.now() + day;
-      vi.useFakeTimers({ toFake: ["Date"], now });
-      await bob.acquireLock(lockRequest("bob"));
-      expect((await bob.load()).inDoubt[0]?.finishedAt).toBeGreaterThanOrEqual(now);
-    });
-
     test("that was released by force is free once its holder has ended, or releases it itself", async () => {
       const { open } = make();
       const dead = new Set<number>();
