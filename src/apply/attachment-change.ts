@@ -12,11 +12,11 @@ import type {
 import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
-import type { Attributes, FileTarget } from "../model/resource.ts";
+import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import {
+  changedAttributes,
   clearedAttributes,
   fileResource,
-  hasAttributes,
   mergeAttributes,
   omitAttributes,
   pickAttributes,
@@ -260,13 +260,23 @@ async function sendUpdate(
   );
   // Changed outside draftsync: the plan took what was not sent for what is recorded.
   const others = omitAttributes(all, new Set(Object.keys(sent)));
-  const isChanged =
-    settled.outcome === "done" &&
-    !hasAttributes(target.kind, mergeAttributes(target.kind, others, settled.value), others);
+  const values = settled.outcome === "done" ? otherValues(target.kind, others, settled.value) : [];
+  const isChanged = values.length > 0;
+  if (isChanged) context.emit({ type: "values_replaced", at: context.clock.now(), address, values });
   const result = isChanged ? await send(all) : settled;
   return result.outcome === "done"
     ? { outcome: "done", fileId: target.fileId }
     : { ...result, fileId: target.fileId };
+}
+
+/** What the response has instead of declared values that were not sent. */
+function otherValues(kind: FileKind, declared: Attributes, answered: Attributes) {
+  const returned = mergeAttributes(kind, declared, answered);
+  return changedAttributes(kind, returned, declared).map((name) => ({
+    name,
+    sent: String(declared[name]),
+    returned: String(returned[name]),
+  }));
 }
 
 /** Detaches the recorded file of a deletion or of a replacement. */

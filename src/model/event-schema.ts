@@ -131,6 +131,13 @@ export const eventSchema = z
       ...names,
       values: z.array(z.strictObject({ name: text, sent: text, returned: text })),
     }),
+    // An update's response names other values of attributes that were not sent; the declared ones are sent again.
+    event("values_replaced", {
+      at,
+      address,
+      ...names,
+      values: z.array(z.strictObject({ name: text, sent: text, returned: text })),
+    }),
     event("call_finished", {
       at,
       method: text,

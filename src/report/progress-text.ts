@@ -62,15 +62,38 @@ function reasonOf({ because = "" }: Finished): string {
     : `the run stopped (${sanitizeLine(because)})`;
 }
 
-/** A file of which the service returned other values than were sent. */
-export type ValuesDiffer = Extract<Event, { type: "values_differ" }>;
+/** A file of which the service returned other values than were sent, or had others than were declared. */
+export type OtherValues = Extract<Event, { type: "values_differ" | "values_replaced" }>;
+
+/** Whether an event is one of {@link OtherValues}. */
+export function hasOtherValues(event: Event): event is OtherValues {
+  return event.type === "values_differ" || event.type === "values_replaced";
+}
+
+const otherValues = {
+  values_differ: {
+    code: "values-differ",
+    what: "the service returned other values than were sent",
+    hint: "Check the files at the service. To take over its values, write them into the manifest.",
+  },
+  values_replaced: {
+    code: "values-replaced",
+    what: "values at the service that were not those of the ledger were replaced by the declared ones",
+    hint: "Somebody may have changed them. To have one again, write it into the manifest.",
+  },
+};
 
 /** Files of which the service returned other values that are listed. */
 const maxListedFiles = 3;
 
-/** The values that the service changed or did not take, of the first files. */
-export function describeOtherValues(events: readonly ValuesDiffer[], paint: Palette): LogEntry {
-  const message = `the service returned other values than were sent, for ${plural(events.length, "file")}`;
+/** The values that the service changed or did not take, or that were replaced, of the first files; the events have one type. */
+export function describeOtherValues(
+  type: OtherValues["type"],
+  events: readonly OtherValues[],
+  paint: Palette,
+): LogEntry {
+  const { code, what, hint } = otherValues[type];
+  const message = `${what}, for ${plural(events.length, "file")}`;
   const shown = (text: string) =>
     sanitizeLine(JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text));
   const lines = events.slice(0, maxListedFiles).map((event) => {
@@ -81,13 +104,12 @@ export function describeOtherValues(events: readonly ValuesDiffer[], paint: Pale
   });
   const more = events.length - lines.length;
   if (more > 0) lines.push(`    and ${formatCount(more)} more; --json lists them\n`);
-  const head = `${paint("warning", "warning:")} ${message}  ${paint("muted", "[values-differ]")}`;
-  const hint = "Check the files at the service. To take over its values, write them into the manifest.";
+  const head = `${paint("warning", "warning:")} ${message}  ${paint("muted", `[${code}]`)}`;
   return {
     level: "warning",
     text: `${head}\n${lines.join("")}  ${paint("info", "hint:")} ${hint}\n`,
     message,
-    code: "values-differ",
+    code,
     facts: { addresses: events.map(({ address }) => address) },
   };
 }

@@ -1,6 +1,7 @@
 import { actionTable } from "../model/action.ts";
 import { draftIdOf } from "../model/address.ts";
 import type { Event, EventSink } from "../model/event.ts";
+import { append } from "../model/lists.ts";
 import type { LogEntry } from "../model/log.ts";
 import {
   describeFailures,
@@ -19,7 +20,8 @@ import {
   formatFinished,
   formatRunFinished,
   formatWaiting,
-  type ValuesDiffer,
+  hasOtherValues,
+  type OtherValues,
 } from "./progress-text.ts";
 import { formatCount, formatMilliseconds } from "./quantities.ts";
 import { type RateBound, RunState } from "./run-state.ts";
@@ -66,7 +68,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   const state = new RunState(options.bound);
   const drafts = options.addresses && new DraftLines(options.addresses, paint);
   const failed: FailedItem[] = [];
-  const otherValues: ValuesDiffer[] = [];
+  const otherValues = new Map<OtherValues["type"], OtherValues[]>();
   const waits = new Map<string, number>();
   let stopTicking: (() => void) | undefined;
   let nextStatusAt = Number.POSITIVE_INFINITY;
@@ -107,8 +109,8 @@ export function makeProgress(options: ProgressOptions): Progress {
     stopTicking = undefined;
     live?.hide();
     writeLines(drafts?.rest() ?? []);
-    const others = otherValues.splice(0);
-    if (others.length > 0) writeParagraph(describeOtherValues(others, paint));
+    for (const [type, events] of otherValues) writeParagraph(describeOtherValues(type, events, paint));
+    otherValues.clear();
     const failures = sortFailures(failed.splice(0));
     if (failures.length === 0 || options.isNews?.(substanceOfFailures(failures)) === false) return;
     for (const entry of describeFailures(failures, options)) writeParagraph(entry);
@@ -116,7 +118,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   const emit = (event: Event) => {
     if (event.type !== "planned") begin();
     state.take(event, now());
-    if (event.type === "values_differ") otherValues.push(event);
+    if (hasOtherValues(event)) append(otherValues, event.type, event);
     if (event.type === "run_finished" || event.type === "refresh_finished") stop();
     if (event.type === "change_finished") {
       if (event.failure !== undefined) failed.push({ ...event, failure: event.failure });

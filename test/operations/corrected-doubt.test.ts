@@ -245,7 +245,7 @@ test("importing a source that has changed since does not take the old file for i
   expect((await run("plan")).stdout).toContain("Plan: 1 to replace.");
 });
 
-test("a response that names another value of what was not sent has all values set before the publish", async () => {
+test("a response that names another value of what was not sent has all values set before the publish, and it is shown", async () => {
   await folder.write(manifest("{ file_id: 2, renderer: ours }"));
   expect((await apply()).code).toBe(0);
   await folder.write(manifest("{ file_id: 2, renderer: ours, file_format: b }", "publish: true\n"));
@@ -258,7 +258,9 @@ test("a response that names another value of what was not sent has all values se
     updates += 1;
     return updates === 1 ? { type: "answer", status: 200, headers, body } : undefined;
   };
-  expect((await apply()).code).toBe(0);
+  const { code, stderr } = await apply();
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/\[values-replaced\]\n.*product_files\/2.*: renderer "theirs" for "ours"\n/);
   expect(attached()).toContainEqual([2, { renderer: "ours", file_format: "b" }]);
   expect(sandbox.state().products).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
+import type { OtherValues } from "../../../src/report/progress-text.ts";
 import { attached, call, follow, rest, started, stored, type totals, waiting } from "./progress-support.ts";
 
 const lines = `  + drafts/1/product_files/1 attached (300 ms)
@@ -49,19 +50,29 @@ describe("progress in a log", () => {
 
   test("names the first files for which the service returned different values", () => {
     const { emit, log, entries } = follow({ isLive: false });
-    const other = (id: number): Event => ({
-      type: "values_differ",
+    const other = (id: number, type: OtherValues["type"] = "values_differ"): Event => ({
+      type,
       at: 1,
       address: `drafts/1/product_files/${id}`,
       values: [{ name: "file_format", sent: "fbx", returned: "\u001b[2J" }],
     });
-    emit(started, attached, other(1), other(2), other(3), other(4), ...rest.slice(-1));
+    emit(
+      started,
+      attached,
+      other(1),
+      other(2),
+      other(3),
+      other(4),
+      other(5, "values_replaced"),
+      ...rest.slice(-1),
+    );
     expect(log()).toContain(
       "\nwarning: the service returned other values than were sent, for 4 files  [values-differ]\n" +
         '    drafts/1/product_files/1: file_format "\\u001b[2J" for "fbx"\n',
     );
     expect(log()).toContain("    and 1 more; --json lists them\n  hint: ");
     expect(entries.find(({ code }) => code === "values-differ")?.level).toBe("warning");
+    expect(log()).toContain("declared ones, for 1 file  [values-replaced]\n    drafts/1/product_files/5: ");
   });
 
   test("counts the changes that a stopped run did not start, and lists them only with --verbose", () => {
