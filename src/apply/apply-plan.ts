@@ -8,7 +8,7 @@ import { lazily } from "../model/lazily.ts";
 import { append } from "../model/lists.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import { type Plan, type PlanDraft, readTooLittle } from "../model/plan.ts";
-import type { LedgerEffect } from "../model/ports.ts";
+import { type LedgerEffect, ledgerClock } from "../model/ports.ts";
 import { holdersOf } from "./claims.ts";
 import { type ApplyContext, type ApplyOptions, bindOnce, newRunId } from "./context.ts";
 import { type DraftEnd, type DraftWork, runDraft } from "./draft-run.ts";
@@ -61,8 +61,10 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const tracker = makeTracker({ clock, emit, stopped, budget, onRunFailure });
   const owner = { origin: plan.service_origin, workspace: plan.workspace };
   await ledger.assertOwner(owner);
+  const dates = await ledgerClock(ledger, clock);
   const context: ApplyContext = {
     ...options,
+    clock: dates,
     earlierWrites: await readEarlierWrites(ledger, options),
     holders: lazily(async () => holdersOf(await ledger.load(), plan)),
     bind: bindOnce(ledger, owner, options.confirmedAt),
@@ -70,7 +72,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     startedAt,
     signal,
     budget,
-    turns: budget === undefined ? new Map() : pastTurns(await ledger.turns(), clock.now()),
+    turns: budget === undefined ? new Map() : pastTurns(await ledger.turns(), dates.now()),
     whileIdle: (work) => work(),
   };
 
@@ -78,7 +80,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     id: runId,
     command: options.command,
     planId: plan.plan_id,
-    startedAt: clock.now(),
+    startedAt: dates.now(),
   });
   const found = driftEffects(plan.drift ?? []);
   // The refresh of the plan has accepted what it found.

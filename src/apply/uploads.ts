@@ -190,7 +190,7 @@ async function waitIdly(
     // The upload is recorded: the next run continues to wait for it.
     signal: budget === undefined ? signal : AbortSignal.any([signal, budget.signal]),
     budget,
-    registeredAt,
+    registeredAgoMs: registeredAt === undefined ? undefined : context.clock.now() - registeredAt,
     onPending: () => {
       seenAt ??= context.clock.now();
       idle ??= whileIdle(() => awaited);

@@ -40,7 +40,7 @@ export interface LedgerDatabase {
   readonly wallClock: RawBuilder<number>;
   /**
    * Epoch milliseconds, by one clock for all that share the ledger: the server's, or the machine's where there is no server. Dates
-   * operations, and says how long ago one was lost.
+   * operations and runs, and says how long ago one was lost.
    */
   now(queries: LedgerQueries): Promise<number>;
   /**

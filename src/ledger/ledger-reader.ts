@@ -27,7 +27,7 @@ export interface LedgerReader {
   names(): Promise<RecordedNames>;
   /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
-  /** The time by which operations are dated, epoch milliseconds: of one clock for all that share the ledger. */
+  /** The time by which operations and runs are dated, epoch milliseconds: of one clock for all that share the ledger. */
   now(): Promise<number>;
   /** How long no call may be sent yet, because the service asked for it; milliseconds. */
   pausedMs(): Promise<number>;

@@ -36,7 +36,7 @@ export async function openLedger(options: OpenOptions): Promise<StateStore> {
   const database = await openDatabase(options);
   try {
     const isNew = await migrate(database, { migrations, clock });
-    return new StateStore(database, { clock, processes, isNew });
+    return new StateStore(database, { processes, isNew });
   } catch (error) {
     await database.close();
     throw error;
@@ -52,7 +52,7 @@ export async function openLedgerReader(options: ReaderOptions): Promise<LedgerRe
   if (database === undefined) return missingLedger(options.location, options.clock);
   try {
     const state = await schemaState(database, options.migrations ?? known);
-    if (state === "current") return new StateStore(database, options);
+    if (state === "current") return new StateStore(database);
     if (state === "due") throw tooOld(database);
     await database.close();
     return missingLedger(database.location, options.clock);

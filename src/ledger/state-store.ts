@@ -1,7 +1,6 @@
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock, Lease, LockRequest, LockStore } from "../model/lock.ts";
 import type {
-  Clock,
   Ledger,
   LedgerEffect,
   LedgerOwner,
@@ -52,7 +51,6 @@ import { WriteQueue } from "./write-queue.ts";
 
 /** Arguments of {@link StateStore}. */
 export interface StateStoreOptions {
-  readonly clock: Clock;
   /** By which a lock's holder on this machine is judged; the machine's when absent. */
   readonly processes?: ProcessTable | undefined;
   /** Whether there was none before it was opened. */
@@ -74,7 +72,6 @@ const notShown = false;
 export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
   readonly #database: LedgerDatabase;
   readonly #queue: WriteQueue;
-  readonly #clock: Clock;
   readonly #lock: WorkspaceLock;
   readonly #reservations: RateReservations;
 
@@ -90,12 +87,11 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
 
   constructor(
     database: LedgerDatabase,
-    { clock, processes = systemProcesses, isNew = false }: StateStoreOptions,
+    { processes = systemProcesses, isNew = false }: StateStoreOptions = {},
   ) {
     this.location = database.location;
     this.isNew = isNew;
     this.#database = database;
-    this.#clock = clock;
     this.#reservations = new RateReservations(database, processes);
     this.#lock = new WorkspaceLock(database, {
       processes,
@@ -187,8 +183,7 @@ export class StateStore implements Ledger, LockStore, RateStore, LedgerReader {
   }
 
   finishRun(runId: string, result: RunResult): Promise<void> {
-    const ended = { ...result, at: this.#clock.now() };
-    return this.#write(notShown, (queries) => finishRun(queries, runId, ended));
+    return this.#write(notShown, (queries, at) => finishRun(queries, runId, { ...result, at }));
   }
 
   async begin(operation: NewOperation): Promise<void> {

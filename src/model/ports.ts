@@ -18,6 +18,15 @@ export interface Clock {
 /** The machine's clocks. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
+/**
+ * A clock with the wall time of the ledger: what is read and recorded is compared with when calls were sent. A wall clock that is
+ * set later is followed.
+ */
+export async function ledgerClock(ledger: { now(): Promise<number> }, clock: Clock): Promise<Clock> {
+  const aheadMs = (await ledger.now()) - clock.now();
+  return { monotonic: clock.monotonic, now: () => Math.round(clock.now() + aheadMs) };
+}
+
 /** The user's interrupts. The second follows the first; neither is taken back. */
 export interface Interrupts {
   /** No call starts any more; those in flight are awaited. */
@@ -96,8 +105,8 @@ export interface ReadOptions {
 
 /** The circumstances of waiting for an upload. */
 export interface AwaitOptions extends ReadOptions {
-  /** When an earlier run registered it, epoch milliseconds: its deadline counts from then, but it is read once. */
-  readonly registeredAt?: number | undefined;
+  /** How long ago an earlier run registered it, milliseconds: its deadline counts from then, but it is read once. */
+  readonly registeredAgoMs?: number | undefined;
   /** Called each time that the upload was read and has not ended. */
   readonly onPending?: () => void;
 }
@@ -195,6 +204,7 @@ export interface RunRecord {
   readonly id: string;
   readonly command: string;
   readonly planId: string;
+  /** By the ledger's clock, epoch milliseconds. */
   readonly startedAt: number;
 }
 
@@ -221,7 +231,7 @@ export interface Ledger {
   lostWrites(since: number): Promise<readonly StoredOperation[]>;
   /** Whether a call shows that the draft may be published, by another ledger or a person. */
   isMaybePublished(draftId: number): Promise<boolean>;
-  /** The time by which operations are dated, epoch milliseconds: of one clock for all that share the ledger. */
+  /** The time by which operations and runs are dated, epoch milliseconds: of one clock for all that share the ledger. */
   now(): Promise<number>;
   /** Dates to now what a clock that was ahead has dated into the future. */
   redate(operationIds: readonly string[]): Promise<void>;

@@ -127,14 +127,13 @@ export class UploadPoller {
    * call left to read it (`call-budget-exhausted`).
    */
   wait(uploadId: string, options: AwaitOptions): Promise<CallResult<UploadStatus>> {
-    const { signal, budget, onPending, registeredAt = Number.POSITIVE_INFINITY } = options;
+    const { signal, budget, onPending, registeredAgoMs: age = Number.NEGATIVE_INFINITY } = options;
     if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
     return new Promise((resolve) => {
       const { profile, clock } = this.#options;
       const now = clock.monotonic();
       const intervalMs = Math.min(profile.upload_poll_min, profile.upload_poll_max);
-      // Negative for an upload of this run.
-      const age = clock.now() - registeredAt;
+      // Without an age, it is of this run.
       const waiter: Waiter = {
         uploadId,
         deadline: now + Math.min(profile.upload_deadline, profile.upload_deadline - age),

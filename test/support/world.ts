@@ -49,6 +49,8 @@ export interface World {
 export interface WorldSettings {
   readonly profile?: object;
   readonly sandbox?: Partial<SandboxOptions>;
+  /** How far the clock of the ledger is ahead of the runner's, milliseconds. */
+  readonly ledgerAheadMs?: number;
 }
 
 /** Starts an empty world. */
@@ -57,7 +59,11 @@ export async function startWorld(settings: WorldSettings = {}): Promise<World> {
   const sandbox = await startSandbox({ key, uploadProcessingMs: 0, ...settings.sandbox });
   const proxy = await startFaultyProxy(sandbox.url);
   const folder: Folder = await makeFolder();
-  const ledger = await openLedger({ location: join(folder.path, ".draftsync/state.db"), clock: systemClock });
+  const { ledgerAheadMs = 0 } = settings;
+  const ledger = await openLedger({
+    location: join(folder.path, ".draftsync/state.db"),
+    clock: { ...systemClock, now: () => systemClock.now() + ledgerAheadMs },
+  });
   let events: Event[] = [];
   const load = async () => {
     const loaded = await loadManifests({

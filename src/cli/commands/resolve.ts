@@ -1,6 +1,5 @@
 import { earlierProductEffect, type Resolution, resolutionOfAll } from "../../apply/resolution.ts";
 import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
-import { systemClock } from "../../model/ports.ts";
 import {
   addressOfProduct,
   makesProduct,
@@ -83,7 +82,7 @@ async function resolveLocked(workspace: Workspace, given: string, flags: Resolve
   if (resolution.type === "not_done" || targetOf(operation) !== undefined)
     await assertSettled(operations, workspace);
   // All effects are computed, and the product is read, before the first effect is recorded.
-  const effects = resolutionOfAll(operations, resolution, { ...recorded, now: systemClock.now() });
+  const effects = resolutionOfAll(operations, resolution, { ...recorded, now: await ledger.now() });
   let isUnproven = false;
   if (resolution.type === "product") {
     const copied = kind === "duplicate" ? intent.productId : undefined;
@@ -191,13 +190,14 @@ async function recordEarlier(
   const { desired } = await loadDesired(cli, config, "stat");
   const isKept = resolution?.type === "done";
   if (!isKept) assertUnrecorded(productId, recorded, { address, kept });
-  const provenance = { by: "operator", at: systemClock.now() } as const;
+  const ledger = await workspace.ledger();
+  const provenance = { by: "operator", at: await ledger.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   const isProven = await checkProduct(workspace, productId, draftId);
   // It is that of the revision which the manifest asks for.
   const settles = draftId === undefined ? [] : ([{ type: "maybe_published_settled", draftId }] as const);
-  await recordEdit(await workspace.ledger(), command, [effect, ...settles]);
+  await recordEdit(ledger, command, [effect, ...settles]);
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   const before = isKept ? "" : ", made before this ledger";
   say(workspace, `${address} is recorded as product ${productId}${revision}${before}`);

@@ -110,17 +110,16 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
       (local === undefined
         ? ""
         : expectDone(await service.storage.put(local, { signal: cli.signal })).uploadKey);
-    const recorded = await (await workspace.ledger()).load();
-    const claim = makeUploadClaim({ key, sha256: local?.sha256 }, holdersOf(recorded));
+    const ledger = await workspace.ledger();
+    const at = await ledger.now();
+    const claim = makeUploadClaim({ key, sha256: local?.sha256 }, holdersOf(await ledger.load()));
     const upload = await write({
       address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
       kind: "upload",
       intent: { uploadKey: key },
       call: (options) => service.createUpload(key, { ...options, claim }),
       effects: (answer) =>
-        answer.outcome === "done"
-          ? registrationEffects(answer.value, { key, content: local ?? {}, at: Date.now() })
-          : [],
+        answer.outcome === "done" ? registrationEffects(answer.value, { key, content: local ?? {}, at }) : [],
     });
     if (!flags.wait) return printJson(cli, uploadJson(upload));
     const awaited = await service.awaitUpload(upload.uploadId, { signal: cli.signal });

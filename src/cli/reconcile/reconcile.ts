@@ -154,7 +154,7 @@ async function reconcileLocked(run: Run): Promise<RunEnd> {
     return { status: "refused", exitCode: exitCode.refused, excluded, ...tally.details() };
   }
   const end = await applyLocked(run, { ...planned, plan }, { excluded, waits });
-  await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
+  await ledger.forgetQuietRuns({ command, before: (await ledger.now()) - keepQuietMs });
   return end;
 }
 
@@ -199,8 +199,9 @@ async function standbyEnd({
 }: Run): Promise<Pick<RunEnd, "status" | "exitCode" | "excluded"> | undefined> {
   const { replicas, config } = request;
   if (replicas === undefined) return undefined;
-  const [now, shareMs] = [systemClock.now(), standbyShare * replicas.intervalMs];
-  const recent = await (await workspace.ledger()).runs({ command, since: now - shareMs });
+  const ledger = await workspace.ledger();
+  const [now, shareMs] = [await ledger.now(), standbyShare * replicas.intervalMs];
+  const recent = await ledger.runs({ command, since: now - shareMs });
   // Where a clock is wrong, runs of the future are recorded.
   const others = recent.filter(({ id, startedAt }) => startedAt < now + shareMs && !replicas.ownRuns.has(id));
   if (!others.some(({ status }) => status === "done")) return undefined;
@@ -343,7 +344,7 @@ async function recordingFailure<T>(ledger: StateStore, planId: string, work: () 
 /** Records a reconcile that ended before it ran a plan; the id of its record. */
 async function note(ledger: StateStore, planId: string, status: string): Promise<string> {
   const id = newRunId();
-  await ledger.startRun({ id, command, planId, startedAt: systemClock.now() });
+  await ledger.startRun({ id, command, planId, startedAt: await ledger.now() });
   await ledger.finishRun(id, { totals: {}, status });
   return id;
 }

@@ -3,7 +3,7 @@ import { newRunId } from "../../apply/context.ts";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { formatAddress, parseId, quoteArgument } from "../../model/address.ts";
 import type { Desired } from "../../model/desired.ts";
-import { type Ledger, type LedgerEffect, systemClock } from "../../model/ports.ts";
+import type { Ledger, LedgerEffect } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { type AddressScope, parseScope } from "../../model/scope.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
@@ -62,7 +62,7 @@ export async function recordEdit(
   { done = 1, runId }: { readonly done?: number; readonly runId?: string } = {},
 ): Promise<void> {
   const id = newRunId();
-  const startedAt = systemClock.now();
+  const startedAt = await ledger.now();
   // First: an edit that the ledger refuses is no run.
   if (effects.length > 0) await ledger.record(effects, runId ?? id);
   await ledger.startRun({ id, command, planId: "", startedAt });

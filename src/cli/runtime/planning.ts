@@ -1,7 +1,6 @@
 import { Option } from "commander";
 import { z } from "zod";
 import { isLimited, msUntil, type RunLimits } from "../../apply/run-budget.ts";
-import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { isBlocked } from "../../model/change.ts";
 import type { Desired } from "../../model/desired.ts";
 import { type Diagnostic, hasErrors } from "../../model/diagnostic.ts";
@@ -11,7 +10,7 @@ import type { LogEntry } from "../../model/log.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import { causeOf } from "../../model/outcome.ts";
 import type { Plan } from "../../model/plan.ts";
-import { type Clock, type LedgerEffect, systemClock } from "../../model/ports.ts";
+import { type LedgerEffect, ledgerClock, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { abortAfter } from "../../model/wait.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
@@ -195,7 +194,7 @@ async function refresh(
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: config.service.profile.settle_delay,
     concurrency: config.service.concurrency,
-    clock: await ledgerClock(await reader()),
+    clock: await ledgerClock(await reader(), systemClock),
     emit,
     signal: halfTime === undefined ? cli.signal : AbortSignal.any([cli.signal, halfTime.signal]),
   }).finally(() => halfTime?.clear());
@@ -212,18 +211,13 @@ async function refresh(
   return { observed, failure };
 }
 
-/** What is read of the service is compared with the times of lost calls, which are by the ledger's clock. */
-async function ledgerClock(ledger: Pick<LedgerReader, "now">): Promise<Clock> {
-  const aheadMs = (await ledger.now()) - systemClock.now();
-  return { ...systemClock, now: () => systemClock.now() + aheadMs };
-}
-
 /**
  * Whether the last run of a plan ended at a quota of the service, or checked the service and then ended at a limit such as this run
  * has. The next calls are for the changes: otherwise refreshes could use up all that there are.
  */
 async function wasCut({ reader }: Workspace, limits: RunLimits | undefined): Promise<boolean> {
-  const [last] = await (await reader()).runs({ lastAppliedUntil: systemClock.now() });
+  const ledger = await reader();
+  const [last] = await ledger.runs({ lastAppliedUntil: await ledger.now() });
   const { drift, stopped = "" } = endSchema.safeParse(last?.totals).data ?? {};
   const isAtLimit = last?.status === "deferred" && drift !== undefined && isLimited(limits);
   return quotaCodes.has(stopped) || isAtLimit;

@@ -3,7 +3,7 @@ import { newRunId } from "../../apply/context.ts";
 import { formatAddress } from "../../model/address.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import { causeOf } from "../../model/outcome.ts";
-import { systemClock } from "../../model/ports.ts";
+import { ledgerClock, systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
 import { leftToSettle } from "../../model/unsettled.ts";
@@ -112,7 +112,7 @@ async function importLocked(
   const record = async () => {
     const id = newRunId();
     if (done > 0) await ledger.bind(owner);
-    await ledger.startRun({ id, command: "import", planId: "", startedAt: systemClock.now() });
+    await ledger.startRun({ id, command: "import", planId: "", startedAt: await ledger.now() });
     await ledger.record(effects, id);
     const totals = { done, failed, in_doubt: 0, skipped: view.skipped.length, deferred, calls };
     await ledger.finishRun(id, { totals, status: failed + deferred > 0 ? "failed" : "done" });
@@ -162,7 +162,7 @@ async function fetchAll(workspace: Workspace, { targets }: ImportTargets): Promi
       reader,
       maxCalls: Number.POSITIVE_INFINITY,
       concurrency: workspace.config.service.concurrency,
-      clock: systemClock,
+      clock: await ledgerClock(await workspace.ledger(), systemClock),
       signal: workspace.cli.signal,
     });
   } finally {

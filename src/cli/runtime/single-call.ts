@@ -2,7 +2,6 @@ import { bindOnce, newRunId } from "../../apply/context.ts";
 import { type OperationRequest, runOperation } from "../../apply/operation.ts";
 import { quoteArgument } from "../../model/address.ts";
 import type { CallFailure, CallResult, Outcome } from "../../model/outcome.ts";
-import { systemClock } from "../../model/ports.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { Cli, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { openReporter } from "../terminal/reporter.ts";
@@ -80,7 +79,7 @@ export async function inRun<T>(
   const runId = newRunId();
   await ledger.assertOwner(owner);
   const bind = bindOnce(ledger, owner);
-  await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
+  await ledger.startRun({ id: runId, command, planId: "", startedAt: await ledger.now() });
   const outcomes: Outcome[] = [];
   const journal = { ledger, bind, outcomes: tracker, runId, signal: cli.signal };
   const value = await work(async (request) => {

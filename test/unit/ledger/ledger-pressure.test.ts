@@ -52,7 +52,7 @@ describe("SQLite ledger", () => {
     const location = join(freshFolder(), "state.db");
     const database = await openSqlite({ location, clock: systemClock });
     await migrate(database, { migrations, clock: systemClock });
-    const ledger = new StateStore(database, { clock: systemClock });
+    const ledger = new StateStore(database);
     onTestFinished(() => ledger.close());
     await ledger.record([attached(1)]);
     await database.transaction("read", async (queries) => {

@@ -233,7 +233,7 @@ describe("awaitUpload", () => {
       () => answer(200, { data: [uploadResource("u1", "success", 5)] }),
       { profile: { upload_poll_min: "5m", upload_poll_max: "5m" } },
     );
-    const options = { signal: noSignal(), registeredAt: 0 };
+    const options = { signal: noSignal(), registeredAgoMs: 1e12 };
     expect(await service.awaitUpload("u1", options)).toMatchObject({ outcome: "done" });
   });
 
@@ -245,7 +245,7 @@ describe("awaitUpload", () => {
           : answer(200, { data: uploadResource("u1", "processing") }),
       { profile: quick },
     );
-    const waiting = service.awaitUpload("u1", { signal: noSignal(), registeredAt: 0 });
+    const waiting = service.awaitUpload("u1", { signal: noSignal(), registeredAgoMs: 1e12 });
     expect(await waiting).toMatchObject({ failure: { code: "upload-timeout" } });
     expect(server.requests).toHaveLength(2);
   });
