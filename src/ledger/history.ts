@@ -46,7 +46,7 @@ export async function readOperations(
 }
 
 /** The longest that the calls of one operation take, with their retries and the waits that the service asks for, milliseconds. */
-const longestOperationMs = 3_600_000;
+export const longestOperationMs = 3_600_000;
 
 /**
  * Part of a transaction: `Ledger.lostWrites`. Their ids begin with the time, so the primary key finds the recent ones. Those in

@@ -5,7 +5,7 @@ import { intentSchema, type OperationIntent, targetOf } from "../model/recorded.
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import { isAttachRefusal } from "../model/unsettled.ts";
-import { inDoubt } from "./history.ts";
+import { inDoubt, longestOperationMs } from "./history.ts";
 import { keepValues, releaseUntaken } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord } from "./records.ts";
@@ -156,6 +156,19 @@ export async function loseOpenCalls(queries: LedgerQueries, at: number): Promise
     })
     .where(isOpen)
     .execute();
+}
+
+/**
+ * Calls of which a request was lost count as lost now: the clock that dated them is another one, so how long ago that was is not
+ * known. Those that ended long before the newest one, and whose outcome is known, keep their dates.
+ */
+export async function redateLostCalls(queries: LedgerQueries, now: number): Promise<void> {
+  await sql`update operations
+    set finished_at = ${now}, started_at = case when started_at > ${now} then ${now} else started_at end
+    where (${inDoubt}) or
+      (attempts > 1 and finished_at > (select max(finished_at) from operations) - ${longestOperationMs})`.execute(
+    queries,
+  );
 }
 
 /** Ids of operations that were begun and have no outcome: their calls may be in flight. */

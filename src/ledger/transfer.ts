@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkAddress } from "./effects.ts";
 import { withDetail } from "./history.ts";
-import { loseOpenCalls } from "./journal.ts";
+import { loseOpenCalls, redateLostCalls } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { insertRecords, readRecords } from "./records.ts";
@@ -86,6 +86,7 @@ export async function importLedger(
   for (const [name, table] of Object.entries(tables))
     await insertRecords<z.ZodObject>(queries, table, lists[name] ?? []);
   await loseOpenCalls(queries, now);
+  await redateLostCalls(queries, now);
 }
 
 /** The document of an export: the version of the format, then the export with names in `snake_case`. */

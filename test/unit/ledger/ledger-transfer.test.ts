@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
@@ -11,7 +12,7 @@ import { type LedgerEffect, systemClock } from "../../../src/model/ports.ts";
 import { runs } from "../../support/runs.ts";
 import { anyEffect } from "./ledger-arbitraries.ts";
 import { attached, attachOperation, lostResponse, sampleRun } from "./ledger-values.ts";
-import { databases, openForTest } from "./samples.ts";
+import { databases, freshFolder, openForTest } from "./samples.ts";
 
 const ways = databases.flatMap((from) =>
   databases.map((to) => ({ from, to, way: `${from.name} to ${to.name}` })),
@@ -67,7 +68,7 @@ test.each(ways)(
         await copy.import(parseExport(textOf(exported), "export"));
         const lost = new Map((await copy.load()).inDoubt.map(({ id, finishedAt }) => [id, finishedAt]));
         const lose = (each: LedgerExport["operations"][number]) =>
-          each.finishedAt === undefined && !("settled" in each)
+          !("settled" in each) && (each.outcome ?? "unknown") === "unknown"
             ? { ...each, finishedAt: lost.get(each.id) ?? 0, outcome: "unknown" as const }
             : each;
         const operations = exported.operations.map(lose);
@@ -107,6 +108,32 @@ describe.each(databases)("import into $name", ({ locate }) => {
     const [lost] = (await copy.load()).inDoubt;
     expect(lost?.finishedAt).toBeGreaterThanOrEqual(before);
     expect(lost?.finishedAt).toBeLessThanOrEqual(await copy.now());
+  });
+
+  test("dates lost calls as lost at the import, whatever clock has dated them", async () => {
+    const location = join(freshFolder(), "state.db");
+    const clocks = [-7_200_000, -3_600_000, 7_200_000];
+    const runs = clocks.map((ms) => ({ ms, id: `run ${ms}` }));
+    for (const { ms, id } of runs) {
+      const source = await openForTest(location, { ...systemClock, now: () => Date.now() + ms });
+      await source.startRun({ ...sampleRun, id });
+      for (const attempts of [1, 2]) {
+        const operation = { ...attachOperation(`${ms} in doubt after ${attempts}`, attempts), runId: id };
+        await source.begin(operation);
+        await source.finish(operation.id, { outcome: "unknown", attempts }, []);
+        await source.begin({ ...operation, id: `${ms} done after ${attempts}` });
+        await source.finish(`${ms} done after ${attempts}`, { outcome: "done", attempts }, []);
+      }
+    }
+    const copy = await openForTest(locate());
+    const exported = await (await openForTest(location)).export();
+    const before = await copy.now();
+    await copy.import(exported);
+    const after = await copy.now();
+    const isLostNow = ({ finishedAt = 0 }) => finishedAt >= before && finishedAt <= after;
+    const redated = (await copy.operations()).filter(isLostNow).map(({ id }) => id);
+    const inDoubt = clocks.flatMap((ms) => [1, 2].map((attempts) => `${ms} in doubt after ${attempts}`));
+    expect(redated.sort()).toEqual([...inDoubt, "7200000 done after 2"].sort());
   });
 
   test("does not affect earlier changes of its group when it is refused", async () => {
