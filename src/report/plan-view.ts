@@ -164,7 +164,7 @@ function viewRemoved({ removed_drafts: removed, drafts }: Plan): RemovedView | u
       title: known.get(address)?.title,
       files: plural(deletes, "file"),
     })),
-    effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}; apply asks first, or needs --remove-drafts`,
+    effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}; unless the config or a saved plan consents, apply asks first, or needs --remove-drafts`,
     command: keepCommand(removed),
   };
 }

@@ -10,6 +10,7 @@ import { isoTime } from "../../model/time.ts";
 import { uploadEndEffects } from "../../model/upload-name.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { UploadCredentials } from "../../service/documents.ts";
+import { makeRedactor } from "../../service/redact.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withFormat, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
@@ -77,15 +78,19 @@ function uploadJson({ uploadId, uploadKey, rawStatus, message, fileId }: UploadS
 /** Secrets only when they were asked for; times as everywhere, ISO 8601. */
 function credentialsJson(credentials: UploadCredentials, showsSecrets: boolean) {
   const { keyPrefix, bucket, region, accessKey, secretKey, sessionToken, expiresAt, endpoint } = credentials;
+  const redactor = makeRedactor(secretKey);
+  redactor.add(sessionToken ?? "");
+  // A service may repeat a secret in another field, such as an endpoint with credentials.
+  const shown = (text: string) => (showsSecrets ? text : redactor.text(text));
   return {
-    key_prefix: keyPrefix,
-    bucket,
-    region,
-    access_key: accessKey,
+    key_prefix: shown(keyPrefix),
+    bucket: shown(bucket),
+    region: shown(region),
+    access_key: shown(accessKey),
     secret_key: showsSecrets ? secretKey : "(hidden)",
     session_token: showsSecrets || sessionToken === undefined ? sessionToken : "(hidden)",
     expiration: expiresAt === undefined ? undefined : isoTime(expiresAt),
-    endpoint,
+    endpoint: endpoint === undefined ? undefined : shown(endpoint),
   };
 }
 
