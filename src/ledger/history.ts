@@ -45,13 +45,10 @@ export async function readOperations(
   return recordsOf(tables.operations, await found.execute(), location).map(withDetail);
 }
 
-/** The longest that the calls of one operation take, with their retries and the waits that the service asks for, milliseconds. */
-export const longestOperationMs = 3_600_000;
+/** Operations of which a request was lost, or may have been; in the words of the index `operations_lost`. */
+export const isLost = sql<SqlBool>`(outcome is null or outcome = 'unknown' or attempts > 1)`;
 
-/**
- * Part of a transaction: `Ledger.lostWrites`. Their ids begin with the time, so the primary key finds the recent ones. Those in
- * doubt are found by their index, whatever clock has dated them.
- */
+/** Part of a transaction: `Ledger.lostWrites`. */
 export async function readLostWrites(
   queries: LedgerQueries,
   location: string,
@@ -60,21 +57,14 @@ export async function readLostWrites(
   const rows = await queries
     .selectFrom("operations")
     .selectAll()
-    .where((or) => or.or([or("id", ">=", firstIdAt(since - longestOperationMs)), inDoubt]))
+    .where(isLost)
     .where("kind", "in", ["attach", "update", "detach", "publish"])
     .where((or) => or.or([or("finished_at", ">", since), or("finished_at", "is", null)]))
     .where((or) =>
       or.or([or("settled_at", ">", since), or("settled_at", "is", null), or("finished_at", "is not", null)]),
     )
-    .where((or) => or.or([or("outcome", "is", null), or("outcome", "=", "unknown"), or("attempts", ">", 1)]))
     .execute();
   return recordsOf(tables.operations, rows, location);
-}
-
-/** The least id (RFC 9562 version 7) of an operation that begins at this time or later. */
-function firstIdAt(ms: number): string {
-  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
 }
 
 /** Operations in doubt, by start, then id. */

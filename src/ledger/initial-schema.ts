@@ -32,8 +32,21 @@ const keptValues: Migration = {
   },
 };
 
+const lostOperations: Migration = {
+  version: 4,
+  name: "lost-operations",
+  async up(queries) {
+    await sql
+      .raw(
+        `create index operations_lost on operations (finished_at)
+          where (outcome is null or outcome = 'unknown' or attempts > 1)`,
+      )
+      .execute(queries);
+  },
+};
+
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
-export const migrations: readonly Migration[] = [initialSchema, turns, keptValues];
+export const migrations: readonly Migration[] = [initialSchema, turns, keptValues, lostOperations];
 
 const provenance = `
   provenance_by text not null

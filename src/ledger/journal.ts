@@ -5,7 +5,7 @@ import { intentSchema, type OperationIntent, targetOf } from "../model/recorded.
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import { isAttachRefusal } from "../model/unsettled.ts";
-import { inDoubt, longestOperationMs } from "./history.ts";
+import { inDoubt } from "./history.ts";
 import { keepValues, releaseUntaken } from "./kept-values.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord } from "./records.ts";
@@ -157,6 +157,9 @@ export async function loseOpenCalls(queries: LedgerQueries, at: number): Promise
     .where(isOpen)
     .execute();
 }
+
+/** The longest that the calls of one operation take, with their retries and the waits that the service asks for, milliseconds. */
+const longestOperationMs = 3_600_000;
 
 /**
  * Calls of which a request was lost count as lost now: the clock that dated them is another one, so how long ago that was is not

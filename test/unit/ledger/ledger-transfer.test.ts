@@ -118,11 +118,12 @@ describe.each(databases)("import into $name", ({ locate }) => {
       const source = await openForTest(location, { ...systemClock, now: () => Date.now() + ms });
       await source.startRun({ ...sampleRun, id });
       for (const attempts of [1, 2]) {
-        const operation = { ...attachOperation(`${ms} in doubt after ${attempts}`, attempts), runId: id };
+        // An id begins with the time, which may be long ago.
+        const operation = { ...attachOperation(`0 ${ms} in doubt after ${attempts}`, attempts), runId: id };
         await source.begin(operation);
         await source.finish(operation.id, { outcome: "unknown", attempts }, []);
-        await source.begin({ ...operation, id: `${ms} done after ${attempts}` });
-        await source.finish(`${ms} done after ${attempts}`, { outcome: "done", attempts }, []);
+        await source.begin({ ...operation, id: `0 ${ms} done after ${attempts}` });
+        await source.finish(`0 ${ms} done after ${attempts}`, { outcome: "done", attempts }, []);
       }
     }
     const copy = await openForTest(locate());
@@ -132,8 +133,10 @@ describe.each(databases)("import into $name", ({ locate }) => {
     const after = await copy.now();
     const isLostNow = ({ finishedAt = 0 }) => finishedAt >= before && finishedAt <= after;
     const redated = (await copy.operations()).filter(isLostNow).map(({ id }) => id);
-    const inDoubt = clocks.flatMap((ms) => [1, 2].map((attempts) => `${ms} in doubt after ${attempts}`));
-    expect(redated.sort()).toEqual([...inDoubt, "7200000 done after 2"].sort());
+    const inDoubt = clocks.flatMap((ms) => [1, 2].map((attempts) => `0 ${ms} in doubt after ${attempts}`));
+    expect(redated.sort()).toEqual([...inDoubt, "0 7200000 done after 2"].sort());
+    const lost = await copy.lostWrites(before - 1000);
+    expect(lost.map(({ id }) => id).sort()).toEqual(redated);
   });
 
   test("does not affect earlier changes of its group when it is refused", async () => {
