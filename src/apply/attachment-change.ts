@@ -262,8 +262,9 @@ async function sendUpdate(
   const others = omitAttributes(all, new Set(Object.keys(sent)));
   const values = settled.outcome === "done" ? otherValues(target.kind, others, settled.value) : [];
   const isChanged = values.length > 0;
-  if (isChanged) context.emit({ type: "values_replaced", at: context.clock.now(), address, values });
   const result = isChanged ? await send(all) : settled;
+  if (isChanged && (result.outcome === "done" || result.outcome === "unknown"))
+    context.emit({ type: "values_replaced", at: context.clock.now(), address, values });
   return result.outcome === "done"
     ? { outcome: "done", fileId: target.fileId }
     : { ...result, fileId: target.fileId };

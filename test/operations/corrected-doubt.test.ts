@@ -265,6 +265,28 @@ test("a response that names another value of what was not sent has all values se
   expect(sandbox.state().products).toHaveLength(1);
 });
 
+test("values that an update was refused to replace are not shown as replaced, and the next plan shows them", async () => {
+  await folder.write(manifest("{ file_id: 2, renderer: ours }"));
+  expect((await apply()).code).toBe(0);
+  await folder.write(manifest("{ file_id: 2, renderer: ours, file_format: b }"));
+  const headers = { "content-type": "application/vnd.api+json" };
+  const attributes = { file_id: 2, renderer: "theirs", file_format: "b" };
+  const body = JSON.stringify({ data: { type: "product_file", id: "2", attributes } });
+  const refusal = JSON.stringify({ errors: [{ status: "422", title: "No" }] });
+  let updates = 0;
+  proxy.choose = ({ method }) => {
+    if (method !== "PATCH") return undefined;
+    updates += 1;
+    return updates === 1
+      ? { type: "answer", status: 200, headers, body }
+      : { type: "answer", status: 422, headers, body: refusal };
+  };
+  const { code, stderr } = await apply();
+  expect(code).toBe(3);
+  expect(stderr).not.toContain("values-replaced");
+  expect((await run("plan")).stdout).toContain(`renderer  "theirs" → "ours"`);
+});
+
 test("importing the new file of a replacement in doubt keeps the old one as the rest of it", async () => {
   await folder.write(manifest("{ source: ../a.glb }"));
   expect((await apply()).code).toBe(0);
