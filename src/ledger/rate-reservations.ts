@@ -151,10 +151,7 @@ export class RateReservations {
 
   /** Of all processes that share the table: the clock of their boot, or that of the database server. */
   async #readClock(queries: LedgerQueries): Promise<number> {
-    const now = this.#database.monotonicClock?.();
-    if (now !== undefined) return now;
-    const asked = sql<{ now: number }>`select ${this.#database.wallClock} as now`;
-    return (await asked.execute(queries)).rows[0]?.now ?? 0;
+    return this.#database.monotonicClock?.() ?? this.#database.now(queries);
   }
 
   #readPause(queries: LedgerQueries, key: string): Promise<Pause | undefined> {

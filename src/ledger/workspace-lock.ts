@@ -162,7 +162,7 @@ export class WorkspaceLock {
       if (held?.id !== id) return false;
       const open = await openOperations(queries);
       if (open.length > 0 && !isFree(held)) return this.#revoke(queries, held);
-      await loseOpenCalls(queries, await this.#database.now(queries));
+      await loseOpenCalls(queries, held.readAt);
       return free(queries, id);
     });
   }
@@ -214,7 +214,7 @@ export class WorkspaceLock {
     const lock = await this.read(queries);
     if (lock === undefined) throw new LedgerError("ledger-conflict", "The lock changed while it was read.");
     // Also of a run that could not store an outcome, and has released its lock since.
-    await loseOpenCalls(queries, await this.#database.now(queries));
+    await loseOpenCalls(queries, lock.readAt);
     return { lock: { ...lock, state: "running" }, before };
   }
 

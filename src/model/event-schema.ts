@@ -18,6 +18,8 @@ const names = {
 const action = z.enum(actions);
 const outcome = z.enum(outcomes);
 const status = z.int().min(100).max(999).exactOptional().describe("HTTP status; absent without a response");
+/** Of a file at the service. */
+const otherValues = z.array(z.strictObject({ name: text, sent: text, returned: text }));
 const attempt = z.int().positive().describe("1 for the first request, one more for each retry of it");
 const formatVersion = z.literal(eventFormatVersion).describe("Of this event and all that follow");
 
@@ -125,19 +127,9 @@ export const eventSchema = z
         .describe("For skipped: the address it depended on, or why the run stopped; for deferred: the limit"),
     }),
     // The service returned other values than were sent; the ledger records those that were sent.
-    event("values_differ", {
-      at,
-      address,
-      ...names,
-      values: z.array(z.strictObject({ name: text, sent: text, returned: text })),
-    }),
+    event("values_differ", { at, address, ...names, values: otherValues }),
     // An update's response names other values of attributes that were not sent; the declared ones are sent again.
-    event("values_replaced", {
-      at,
-      address,
-      ...names,
-      values: z.array(z.strictObject({ name: text, sent: text, returned: text })),
-    }),
+    event("values_replaced", { at, address, ...names, values: otherValues }),
     event("call_finished", {
       at,
       method: text,

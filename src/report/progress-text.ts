@@ -79,7 +79,7 @@ const otherValues = {
   values_replaced: {
     code: "values-replaced",
     what: "values at the service that were not those of the ledger were replaced by the declared ones",
-    hint: "Somebody may have changed them. To have one again, write it into the manifest.",
+    hint: "A person may have changed them. To keep such a value, write it into the manifest.",
   },
 };
 

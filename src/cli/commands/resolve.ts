@@ -140,7 +140,7 @@ async function assertSettled(
   const ledger = await openLedger();
   const now = await ledger.now();
   const isAhead = operations.some(({ startedAt, finishedAt = startedAt }) => finishedAt > now);
-  // One of the two clocks is wrong.
+  // The clock of the ledger was set back since.
   if (isAhead) await ledger.redate(operations.map(({ id }) => id));
   const leftMs = leftToSettle(operations, { now, settleDelayMs: config.service.profile.settle_delay });
   if (leftMs === 0) return;

@@ -1,16 +1,22 @@
 import { expect, onTestFinished, test } from "vitest";
 import { readEarlierWrites } from "../../../src/apply/earlier-writes.ts";
 import { systemClock } from "../../../src/model/ports.ts";
-import { startWorld } from "../../support/world.ts";
+import { startWorld, type World } from "../../support/world.ts";
 
 const hour = 3_600_000;
+
+/** A world with one file to attach. */
+async function startWithFile(ledgerAheadMs: number): Promise<World> {
+  const world = await startWorld({ ledgerAheadMs });
+  onTestFinished(() => world.close());
+  await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+  return world;
+}
 
 test.each([-hour, hour])(
   "what is sent and what is recorded is dated by a ledger %i ms ahead",
   async (ledgerAheadMs) => {
-    const world = await startWorld({ ledgerAheadMs });
-    onTestFinished(() => world.close());
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    const world = await startWithFile(ledgerAheadMs);
     const before = await world.ledger.now();
     await world.apply();
     const [operation] = await world.ledger.operations();
@@ -23,9 +29,7 @@ test.each([-hour, hour])(
 test.each([-hour, hour])(
   "a call that was lost now is waited for by a runner whose ledger is %i ms ahead",
   async (ledgerAheadMs) => {
-    const world = await startWorld({ ledgerAheadMs });
-    onTestFinished(() => world.close());
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    const world = await startWithFile(ledgerAheadMs);
     world.proxy.choose = ({ method }) =>
       method === "PATCH" || method === "POST" ? { type: "lost" } : undefined;
     const startedAt = systemClock.monotonic();
