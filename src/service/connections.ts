@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { Agent } from "node:https";
+import type { Agent, ClientRequest } from "node:http";
+import type { Duplex } from "node:stream";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import type { Dispatcher } from "undici";
 import { DraftsyncError } from "../model/errors.ts";
@@ -22,17 +23,36 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
-/** For Node's own client, which object storage uses; nothing where its own will do. Throws {@link ConnectionOptionsError}. */
-export async function openAgent(url: URL, options: ConnectionOptions): Promise<Agent | undefined> {
-  const tls = trust(options);
+/** For Node's own client, which object storage uses. Throws {@link ConnectionOptionsError}. */
+export async function openAgent(url: URL, options: ConnectionOptions): Promise<Agent> {
+  const pooled = { keepAlive: true, ...trust(options) };
   const proxy = findProxy(url, options);
   if (proxy !== undefined) {
     const { HttpsProxyAgent } = await import("https-proxy-agent");
-    return new HttpsProxyAgent(proxy, { keepAlive: true, ...tls });
+    return refuseUpgrades(new HttpsProxyAgent(proxy, pooled));
   }
-  if (url.protocol === "http:") return undefined;
-  const { Agent } = await import("node:https");
-  return new Agent({ keepAlive: true, maxSockets: 50, ...tls });
+  const { Agent } = url.protocol === "http:" ? await import("node:http") : await import("node:https");
+  return refuseUpgrades(new Agent({ ...pooled, maxSockets: 50 }));
+}
+
+/**
+ * Fails a request that is answered with `101 Switching Protocols`. Node's client closes its connection, and ends it neither with
+ * a response nor with an error. `addRequest` is how the client gives a request to its agent; Node does not document it.
+ */
+function refuseUpgrades(agent: Agent): Agent {
+  const addRequest: (request: ClientRequest, ...rest: readonly unknown[]) => void = Reflect.get(
+    agent,
+    "addRequest",
+  );
+  return Object.assign(agent, {
+    addRequest(request: ClientRequest, ...rest: readonly unknown[]) {
+      request.once("upgrade", (_response, socket: Duplex) => {
+        socket.destroy();
+        request.emit("error", new Error("the server switched protocols (101), which was not requested"));
+      });
+      addRequest.call(agent, request, ...rest);
+    },
+  });
 }
 
 /**

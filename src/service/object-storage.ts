@@ -64,6 +64,7 @@ export function openObjectStorage(
     const location = locateStorage(credentials.value, {
       settings: profile.storage,
       baseUrl: parts.baseUrl,
+      redactor: parts.redactor,
     });
     if (location.type === "refused") return failed("rejected", foreignFailure(file, location));
     if (reserve?.() === false) return failed("not_sent", unregisteredFailure(file));

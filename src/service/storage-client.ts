@@ -7,6 +7,7 @@ import { isLoopback, openAgent } from "./connections.ts";
 import type { UploadCredentials } from "./documents.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { ServiceProfile } from "./profile.ts";
+import type { Redactor } from "./redact.ts";
 
 /** Where the bytes of uploads go, or why they do not. */
 export type StorageLocation =
@@ -19,6 +20,14 @@ export type StorageLocation =
     }
   | { readonly type: "refused"; readonly problem: string; readonly hint: string };
 
+/** What decides about a storage. */
+interface StorageTrust {
+  readonly settings: ServiceProfile["storage"];
+  readonly baseUrl: URL;
+  /** Knows the secrets of the credentials. */
+  readonly redactor: Redactor;
+}
+
 /**
  * Decides whether bytes may go where a response of the service says. A signed request must not reach another party, nor may a
  * file that is not published yet: so the host is one that the config names, AWS, or the service's own (`baseUrl`), always
@@ -26,10 +35,18 @@ export type StorageLocation =
  */
 export function locateStorage(
   credentials: UploadCredentials,
-  { settings, baseUrl }: { readonly settings: ServiceProfile["storage"]; readonly baseUrl: URL },
+  { settings, baseUrl, redactor }: StorageTrust,
 ): StorageLocation {
-  const { region, bucket } = credentials;
+  const { region, bucket, keyPrefix } = credentials;
   const wrongService = "Check service.base_url: another server may respond there.";
+  // These are shown and stored.
+  const shown = [region, bucket, keyPrefix];
+  if (String(redactor.json(shown, JSON.stringify(shown))) !== String(shown))
+    return {
+      type: "refused",
+      problem: "it repeats a secret as region, bucket or key prefix",
+      hint: wrongService,
+    };
   if (!/^[a-z0-9-]{1,63}$/i.test(region))
     return { type: "refused", problem: `${show(region)} is not a region`, hint: wrongService };
   if (!/^[a-z0-9](?:[a-z0-9._-]{1,253}[a-z0-9])$/i.test(bucket) || bucket.includes(".."))
@@ -117,7 +134,8 @@ export async function openClient(
       connectionTimeout: Math.min(timeoutMs, maxConnectMs),
       // Without a byte in either direction.
       socketTimeout: timeoutMs,
-      ...(agent === undefined ? {} : { httpsAgent: agent, httpAgent: agent }),
+      httpsAgent: agent,
+      httpAgent: agent,
     },
     // Only `locateStorage` decides where bytes may go.
     followRegionRedirects: false,

@@ -83,9 +83,10 @@ function statusOf(error: unknown): number | undefined {
   return typeof metadata.httpStatusCode === "number" ? metadata.httpStatusCode : undefined;
 }
 
-/** An error of several addresses has a code and no message. */
+/** An error of several addresses has a code and no message. To others the SDK adds advice for whoever debugs its caller. */
 function describe(error: unknown): string {
-  return messageOf(error) || (systemCodeOf(error) ?? "no reason given");
+  const message = messageOf(error).replace(/\s*Deserialization error: to see the raw response.*/s, "");
+  return message || (systemCodeOf(error) ?? "no reason given");
 }
 
 /** The service names a storage that is not trusted. */

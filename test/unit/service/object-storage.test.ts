@@ -92,6 +92,17 @@ describe("upload to object storage", () => {
     });
   });
 
+  it.each([
+    ["a small file", small],
+    ["a large file", large],
+  ])("fails when a storage switches to another protocol for %s", async (_name, content) => {
+    const { put } = await setUp({ fail: () => "switch" });
+    expect(await put("a.blend", content)).toMatchObject({
+      outcome: "not_sent",
+      failure: { code: "storage-failed", message: expect.stringContaining("switched protocols (101)") },
+    });
+  });
+
   it.each(["<html>Sign in</html>", "<Other><Key>x</Key></Other>"])(
     "fails when %s responds to the completion of a large file",
     async (body) => {
@@ -110,14 +121,17 @@ describe("upload to object storage", () => {
   const xml = "<Error><Code>ExpiredToken</Code><Message>The token has expired</Message></Error>";
   it.each([
     [400, xml, "(400): ExpiredToken: The token has expired", "Run the command again: it requests new ones."],
+    [409, '{"error":"conflict"}', "unexpected content", "Check service.profile.storage"],
     [302, "", "(302): the response has no reason", "the storage redirects to another address"],
   ])("explains what to do when the storage returns %i", async (status, body, message, hint) => {
     const headers = { "content-type": "application/xml", location: "http://127.0.0.1:1/" };
     const { put } = await setUp({ fail: () => ({ status, body, headers }) });
-    expect(await put("a.blend", small)).toMatchObject({
+    const result = await put("a.blend", small);
+    expect(result).toMatchObject({
       outcome: "rejected",
       failure: { message: expect.stringContaining(message), hint: expect.stringContaining(hint) },
     });
+    expect(JSON.stringify(result)).not.toContain("$response");
   });
 
   it("stores a large file in parts without Expect headers, and reports progress", async () => {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { UploadCredentials } from "../../../src/service/documents.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
+import { makeRedactor } from "../../../src/service/redact.ts";
 import { locateStorage } from "../../../src/service/storage-client.ts";
+
+const secret = "sEcReT/K3+storage=Key%40";
 
 function place(
   given: Partial<UploadCredentials>,
@@ -16,7 +19,10 @@ function place(
     secretKey: "s",
   };
   const { storage: settings } = serviceProfileSchema.parse({ storage });
-  return locateStorage({ ...credentials, ...given }, { settings, baseUrl: new URL(baseUrl) });
+  return locateStorage(
+    { ...credentials, ...given },
+    { settings, baseUrl: new URL(baseUrl), redactor: makeRedactor(secret) },
+  );
 }
 
 describe("storage location", () => {
@@ -74,6 +80,17 @@ describe("bytes do not go", () => {
     ["a bucket that is a hyphen", { bucket: "-" }],
   ])("refuses %s", (_where, given, storage) => {
     expect(place(given, storage)).toMatchObject({ type: "refused", problem: expect.any(String) });
+  });
+
+  test.each<[member: string, given: Partial<UploadCredentials>]>([
+    ["region", { region: secret }],
+    ["bucket", { bucket: Buffer.from(secret).toString("hex") }],
+    ["key prefix", { keyPrefix: `in/${encodeURIComponent(secret)}/` }],
+  ])("refuses a secret in the %s, and does not show it", (_member, given) => {
+    expect(place(given)).toMatchObject({
+      type: "refused",
+      problem: "it repeats a secret as region, bucket or key prefix",
+    });
   });
 
   test("refuses a host with a hint on how to allow it", () => {

@@ -31,9 +31,12 @@ export interface PlainResponse {
 export type StorageFault = (
   request: StorageRequest,
   index: number,
-) => number | "stall" | "drip" | PlainResponse | undefined;
+) => number | "stall" | "drip" | "switch" | PlainResponse | undefined;
 
-/** Starts a {@link StorageServer}; `fail` may return a status or response, no response (`stall`) or an endless one (`drip`). */
+/**
+ * Starts a {@link StorageServer}; `fail` may return a status or response, no response (`stall`), an endless one (`drip`), or another
+ * protocol (`switch`).
+ */
 export async function startStorageServer(fail: StorageFault = () => undefined): Promise<StorageServer> {
   const requests: StorageRequest[] = [];
   const objects = new Map<string, Buffer>();
@@ -88,6 +91,12 @@ export async function startStorageServer(fail: StorageFault = () => undefined): 
       requests.push(request);
       const status = fail(request, requests.length - 1);
       if (status === "stall") return;
+      if (status === "switch") {
+        incoming.socket.write(
+          "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+        );
+        return;
+      }
       if (status === "drip") {
         outgoing.writeHead(403, { "content-type": "application/xml" });
         const timer = setInterval(() => outgoing.write(" "), 20);
