@@ -219,7 +219,9 @@ class ServiceCheck {
 
   /** A read that concerns no draft comes first: a product that cannot be read must not stop the publishes of the others. */
   async #read({ productId, signal, budget }: PublishOptions): Promise<CallResult<unknown>> {
-    const options = { signal, budget };
+    // While it waits for its turn, another call may show the same: then it is not sent, and takes no call.
+    const take = () => !this.#executor.hasResponded && (budget?.take() ?? true);
+    const options = { signal, budget: { signal: budget?.signal, take } };
     const read = await this.#executor.execute(this.#calls.anyUpload(), options);
     const isOver = read.outcome === "done" || read.failure.stops === "run" || read.failure.code === "aborted";
     if (isOver || productId === undefined || this.#executor.hasResponded) return read;

@@ -131,6 +131,26 @@ describe("check before the first publish or duplicate of a run", () => {
     expect(sent(run).filter((request) => request.startsWith("GET"))).toEqual(["GET /api/uploads/0"]);
   });
 
+  it("reads nothing when another call shows the same while the read waits for its turn", async () => {
+    const { open, opened } = makeLatch();
+    const run = await startHarness(
+      ({ path }) =>
+        path === "/api/products"
+          ? answer(201, productDocument())
+          : async (socket) => {
+              await opened;
+              socket.write(answer(200, fileDocument()));
+            },
+      { isUnknown: true, concurrency: 1 },
+    );
+    const blocking = run.service.attach(target, {}, write());
+    const published = publish(run.service);
+    open();
+    expect(await published).toMatchObject({ outcome: "done" });
+    await blocking;
+    expect(sent(run)).toHaveLength(2);
+  });
+
   it("reads again when the call that started the read was aborted", async () => {
     const { open, opened } = makeLatch();
     const stop = new AbortController();
