@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
 import type { Webhook } from "../support/webhook.ts";
@@ -106,33 +106,58 @@ describe("webhook", () => {
     expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
   });
 
-  test("is not notified through the ledger of a different workspace, whose history stays unchanged", async () => {
-    await reconcile();
-    const { "draftsync.yaml": own } = config();
-    await folder.write({ "draftsync.yaml": own.replace("workspace: w\n", "workspace: other\n") });
-    for (const _each of [1, 2]) expect((await reconcile()).code).toBe(1);
-    expect(notified()).toEqual([[undefined, "failing"]]);
-    await folder.write(config());
-    expect((await reconcile()).code).toBe(0);
-    expect(notified()).toHaveLength(1);
-    const history = await draftsync(["history", "--json"], { cwd: folder.path });
-    expect(JSON.parse(history.stdout).runs).toMatchObject([{ status: "done" }, { status: "done" }]);
-  });
+  test.each([
+    ["workspace", "workspace: w\n", "workspace: other\n"],
+    ["service", /base_url: .*/, "base_url: http://127.0.0.1:1"],
+  ])(
+    "is notified once while the config names another %s, not through the ledger, and again when it is right",
+    async (_what, own, other) => {
+      await reconcile();
+      const { "draftsync.yaml": right } = config();
+      for (const _round of [1, 2]) {
+        await folder.write({ "draftsync.yaml": right.replace(own, other) });
+        for (const _each of [1, 2]) expect((await reconcile()).code).toBe(1);
+        await folder.write(config());
+        for (const _each of [1, 2]) expect((await reconcile()).code).toBe(0);
+      }
+      const twice = [
+        [undefined, "failing"],
+        ["failing", "ok"],
+      ];
+      expect(notified()).toEqual([...twice, ...twice]);
+      const history = await draftsync(["history", "--json"], { cwd: folder.path });
+      const runs: readonly { status: string }[] = JSON.parse(history.stdout).runs;
+      expect(runs.every(({ status }) => status === "done")).toBe(true);
+    },
+  );
 
   test("is notified once while the ledger cannot be read, and again when it can", async () => {
     await reconcile();
-    const broken = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
-    for (const _each of [1, 2]) expect((await reconcile(broken)).code).toBe(1);
+    const state = `${folder.path}/.draftsync/state.db`;
+    renameSync(state, `${state}.away`);
+    await folder.write({ ".draftsync/state.db": "no database" });
+    for (const _each of [1, 2]) expect((await reconcile()).code).toBe(1);
     expect(notified()).toEqual([[undefined, "failing"]]);
     const kept = () => readdirSync(`${folder.path}/.draftsync`).filter((name) => name.endsWith(".notice"));
-    expect(kept()).toEqual([expect.stringMatching(/^w-[0-9a-f]{8}\.notice$/)]);
+    expect(kept()).toEqual([expect.stringMatching(/^[0-9a-f]{8}\.notice$/)]);
     expect(await folder.read(`.draftsync/${kept()[0]}`)).toMatch(/^failing ledger-[a-z-]+$/);
+    renameSync(`${state}.away`, state);
     for (const _each of [1, 2]) expect((await reconcile()).code).toBe(0);
     expect(notified()).toEqual([
       [undefined, "failing"],
       ["failing", "ok"],
     ]);
     expect(kept()).toEqual([]);
+  });
+
+  test("is not told of the failure of another ledger", async () => {
+    await reconcile();
+    const other = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
+    for (const _each of [1, 2]) {
+      expect((await reconcile(other)).code).toBe(1);
+      expect((await reconcile()).code).toBe(0);
+    }
+    expect(notified()).toEqual([[undefined, "failing"]]);
   });
 });
 

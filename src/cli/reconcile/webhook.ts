@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ledgerDigest } from "../../ledger/postgres/postgres-location.ts";
 import { RecoveryLog } from "../../ledger/recovery-log.ts";
 import { systemCodeOf } from "../../model/errors.ts";
 import type { Notice, ReconcileResult } from "../../model/reconcile-result.ts";
@@ -141,8 +141,8 @@ interface Exchange {
  */
 async function exchange(cli: Cli, { config, isOwn, notice }: Exchange): Promise<Notice | undefined> {
   const text = notice === undefined ? undefined : formatNotice(notice);
-  const service = createHash("sha256").update(config.service.origin).digest("hex").slice(0, 8);
-  const file = join(config.root, ".draftsync", `${config.workspace}-${service}.notice`);
+  // By the ledger: the config may name another workspace or service for a while, which is a failure of the same ledger.
+  const file = join(config.root, ".draftsync", `${ledgerDigest(config.stateLocation)}.notice`);
   const kept = parseNotice(await readFile(file, "utf8").catch(() => undefined));
   try {
     if (!isOwn) throw new Error("the ledger is not to be asked");
