@@ -81,8 +81,8 @@ export function guardedFs(
     const version = lastingVersionOf(path);
     nodeFs.readdir(path, options, (error, entries) => {
       if (error !== null) report(unreadable(nameOf(path) || "the workspace folder", error));
+      else if (!folders.has(path)) folders.set(path, { version, names: namesOf(entries) });
       for (const entry of entries ?? []) if (entry.isFile()) plain.add(below(path, entry.name));
-      if (!folders.has(path)) folders.set(path, { version, names: namesOf(entries ?? []) });
       done(
         error,
         entries?.flatMap((entry) => listed(path, entry)),

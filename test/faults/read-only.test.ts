@@ -25,6 +25,19 @@ const readingCommands = [
   ["lock", "status"],
 ];
 
+test.skipIf(note !== "")(`a folder of manifests that cannot be read is one error${note}`, async () => {
+  const closed = `${folder.path}/manifests`;
+  await chmod(folder.path, 0o755);
+  for (const mode of [0o000, 0o111]) {
+    await chmod(closed, mode);
+    const { code, stderr } = await run(["validate"], {}, reader);
+    await chmod(closed, 0o755);
+    expect(code).toBe(1);
+    expect(stderr.match(/^error: /gm)).toHaveLength(1);
+    expect(stderr).toContain("[manifest-unreadable]");
+  }
+});
+
 describe("workspace without a ledger", () => {
   test("gets no ledger from commands that only read", async () => {
     for (const args of readingCommands) {
