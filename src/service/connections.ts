@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import type { Agent, ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import type { Dispatcher } from "undici";
-import { DraftsyncError } from "../model/errors.ts";
+import type { buildConnector, Dispatcher, Pool as Pools } from "undici";
+import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 
 /** How connections leave this machine. */
 export interface ConnectionOptions {
@@ -73,8 +73,23 @@ export async function loadDispatcher(
   return (pipelining) => {
     const shared = { connections, pipelining, ...timeouts };
     if (proxy === undefined) return new Pool(origin.origin, { ...shared, connect });
-    return new ProxyAgent({ ...shared, uri: proxy.href, requestTls: connect, proxyTls: connect });
+    const factory = (target: string | URL, { connect: open, ...given }: Pools.Options) =>
+      new Pool(target, { ...given, ...(typeof open === "function" ? { connect: endWithProxy(open) } : {}) });
+    return new ProxyAgent({ ...shared, uri: proxy.href, requestTls: connect, proxyTls: connect, factory });
   };
+}
+
+/**
+ * Fails a request whose proxy closes the connection instead of opening a tunnel. undici takes that for a connection that was in use,
+ * and connects again without a pause until the request's time is up.
+ */
+function endWithProxy(connect: buildConnector.connector): buildConnector.connector {
+  return (options, done) =>
+    connect(options, (...ended) => {
+      const [error] = ended;
+      if (error === null || systemCodeOf(error) !== "UND_ERR_SOCKET") done(...ended);
+      else done(new Error(`the proxy closed the connection: ${error.message}`), null);
+    });
 }
 
 /** Certificates are always checked: NODE_TLS_REJECT_UNAUTHORIZED has no say in it. */

@@ -15,7 +15,7 @@ import { answer, startRawServer } from "./support/raw-server.ts";
 import { exampleSigned, selfSigned } from "./support/self-signed.ts";
 
 /** A raw server, and a proxy whose tunnels all end there. */
-async function startBehindProxy(reply: Parameters<typeof startRawServer>[0], status?: number) {
+async function startBehindProxy(reply: Parameters<typeof startRawServer>[0], status?: number | "close") {
   const server = await startRawServer(reply);
   closeAfterTest(() => server.close());
   const proxy = await startConnectProxy(server.port, status);
@@ -96,6 +96,15 @@ describe("HTTP proxy", () => {
       expect(server.requests).toEqual([]);
     },
   );
+
+  it("leaves a call not sent after three attempts when the proxy closes each connection", async () => {
+    const { server, proxy } = await startBehindProxy(() => answer(204), "close");
+    const service = openForTest("https://service.example", { proxyFor: () => proxy.url });
+    const result = await service.attach(target, {}, write());
+    expect(result).toMatchObject({ outcome: "not_sent", attempts: 3, failure: { code: "unreachable" } });
+    expect(proxy.requests).toHaveLength(3);
+    expect(server.requests).toEqual([]);
+  });
 
   it("leaves a call not sent when nothing listens at its address", async () => {
     const proxyUrl = `http://127.0.0.1:${await unusedPort()}`;

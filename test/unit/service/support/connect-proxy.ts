@@ -12,8 +12,11 @@ export interface ConnectProxy {
   close(): Promise<void>;
 }
 
-/** Returns `status` to each request; only 200 opens a tunnel. */
-export async function startConnectProxy(targetPort: number, status = 200): Promise<ConnectProxy> {
+/** Returns `status` to each request; only 200 opens a tunnel, and `close` ends the connection without a response. */
+export async function startConnectProxy(
+  targetPort: number,
+  status: number | "close" = 200,
+): Promise<ConnectProxy> {
   const requests: { authority: string; authorization: string | undefined }[] = [];
   const sockets = new Set<Socket>();
   let passed = "";
@@ -24,6 +27,10 @@ export async function startConnectProxy(targetPort: number, status = 200): Promi
   });
   server.on("connect", (request, socket) => {
     requests.push({ authority: request.url ?? "", authorization: request.headers["proxy-authorization"] });
+    if (status === "close") {
+      socket.end();
+      return;
+    }
     if (status !== 200) {
       socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
       return;
