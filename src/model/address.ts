@@ -166,3 +166,8 @@ export function parseId(text: string): number | undefined {
   const id = Number(text);
   return Number.isSafeInteger(id) ? id : undefined;
 }
+
+/** Whether an id names something in a path. An empty segment, `.` and `..` name another path, whatever their encoding (RFC 3986 §6.2.2.3). */
+export function isSegment(id: string): boolean {
+  return !["", ".", ".."].includes(id);
+}

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseId } from "../model/address.ts";
+import { isSegment, parseId } from "../model/address.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import { type AttributeName, attributeNames, attributeShape } from "../model/resource.ts";
@@ -259,6 +259,7 @@ export function readUpload(
   const { id: uploadId } = reading.value;
   if (uploadId === undefined) return { type: "without_id", value: undefined };
   if (!usable.test(uploadId)) return malformed("its id is too long, or holds control characters");
+  if (!isSegment(uploadId)) return malformed("its id cannot be a part of a path");
   const attributes = uploadAttributesSchema.safeParse(reading.value.attributes);
   if (!attributes.success)
     return malformed("`status`, `message`, `file_id` or `upload_key` of the upload has the wrong type");

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { isSegment } from "../model/address.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { AwaitOptions, CallBudget, ReadOptions, UploadList, UploadStatus } from "../model/ports.ts";
 import { onAbort, wait } from "../model/wait.ts";
@@ -35,8 +36,7 @@ export function makeUploadReader(
   const pageSize = isListed ? profile.uploads_page : 1;
 
   const readOne: UploadReader["readOne"] = async (uploadId, options) => {
-    // An empty segment, `.` and `..` would name another path, whatever their encoding (RFC 3986 §6.2.2.3).
-    if (!["", ".", ".."].includes(uploadId)) return executor.execute(calls.getUpload(uploadId), options);
+    if (isSegment(uploadId)) return executor.execute(calls.getUpload(uploadId), options);
     const request = `GET /api/uploads/${uploadId}`;
     const failure = describeFailure({ code: "invalid-id", request, stops: "operation" });
     return { outcome: "not_sent", failure, attempts: 0 };

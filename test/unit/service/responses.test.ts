@@ -147,6 +147,12 @@ describe("result of a call", () => {
     });
   });
 
+  it.each([".", ".."])("fails when the upload that was created has the id %s", async (id) => {
+    const { service } = await startHarness(() => answer(201, { data: uploadResource(id, "queued") }));
+    const result = await service.createUpload("in/u1", write());
+    expect(result).toMatchObject({ failure: { code: "malformed-response" } });
+  });
+
   it("fails when the response is another upload", async () => {
     const { service } = await startHarness(() => answer(200, { data: uploadResource("u1", "success", 7) }));
     const mismatch = { failure: { code: "response-mismatch" } };
