@@ -218,13 +218,18 @@ async function refresh(
 async function wasCut({ reader }: Workspace, limits: RunLimits | undefined): Promise<boolean> {
   const ledger = await reader();
   const [last] = await ledger.runs({ lastAppliedUntil: await ledger.now() });
-  const { drift, stopped = "" } = endSchema.safeParse(last?.totals).data ?? {};
-  const isAtLimit = last?.status === "deferred" && drift !== undefined && isLimited(limits);
+  const { drift, deferred = 0, stopped = "" } = endSchema.safeParse(last?.totals).data ?? {};
+  // Also when something failed before: what is refused in every run must not leave the other changes out for ever.
+  const isAtLimit = deferred > 0 && drift !== undefined && isLimited(limits);
   return quotaCodes.has(stopped) || isAtLimit;
 }
 
-/** The totals of a run: its drift, if it checked the service, and the code of what stopped it. */
-const endSchema = z.object({ drift: z.number().optional(), stopped: z.string().optional() });
+/** The totals of a run: its drift, if it checked the service, what its limit left, and the code of what stopped it. */
+const endSchema = z.object({
+  drift: z.number().optional(),
+  deferred: z.number().optional(),
+  stopped: z.string().optional(),
+});
 
 /**
  * Half of the calls that the command may make. The other half is for the changes: a refresh of a large workspace would use up

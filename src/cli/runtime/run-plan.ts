@@ -235,14 +235,21 @@ export function isTooFewCalls({ shortfall, totals }: ApplyResult): boolean {
   return shortfall !== undefined && totals.calls === 0 && totals.done === 0;
 }
 
-/** Reports a limit for which {@link isTooFewCalls} holds. */
+/** Reports a limit for which {@link isTooFewCalls} holds, and one that is too low for all that is left, next to what was done or failed. */
 export function reportTooFewCalls(
   { terminal }: Cli,
   result: ApplyResult,
   { maxCalls = 0 }: LimitFlags,
 ): void {
-  if (result.shortfall === undefined || !isTooFewCalls(result)) return;
+  if (result.shortfall === undefined) return;
   const { needed, left } = result.shortfall;
+  if (!isTooFewCalls(result)) {
+    const text =
+      `warning: --max-calls ${maxCalls} is too small for what is left: the next operation takes ${needed}.\n` +
+      `  Use --max-calls ${needed} or more.\n`;
+    if (needed > maxCalls) terminal.log({ level: "warning", text, code: "max-calls-too-few" });
+    return;
+  }
   const used = maxCalls - left;
   const spent = used > 0 ? `the refresh used ${used}, ` : "";
   const text =

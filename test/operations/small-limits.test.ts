@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const refusal = {
+  type: "answer",
+  status: 400,
+  body: '{"errors":[{"status":"400"}]}',
+  headers: { "content-type": "application/vnd.api+json" },
+} as const;
+
+const drafts = (renderer: string, more: string) =>
+  `draft: 1\nproduct_files: [{ file_id: 11, renderer: ${renderer} }]\n---\ndraft: 2\nproduct_files: [{ file_id: 21 }${more}]\n`;
+
+const { apply, config, folder, proxy, run, sandbox } = useWorkspace({
+  files: { "manifests/a.yaml": drafts("a", "") },
+});
+
+test("a change that is refused in every run and a refresh do not use up a small --max-calls for ever", async () => {
+  await apply();
+  await folder.write({
+    ...config("refresh: { attachments: probe, max_age: 0s }\nreconcile: { allow: [create, update] }\n"),
+    "files/f.bin": "content",
+    "manifests/a.yaml": drafts("b", ", { source: ../files/f.bin }"),
+  });
+  proxy.choose = ({ method, path }) =>
+    method === "PATCH" && path.startsWith("/api/drafts/1/") ? refusal : undefined;
+  for (let runs = 0; runs < 6; runs += 1) await run("reconcile", "--max-calls", "2");
+  const attached = sandbox.state().attachments.filter(({ draftId }) => draftId === 2);
+  expect(attached).toHaveLength(2);
+});
+
+test("a change that is refused in every run does not hide that --max-calls is too small for the others", async () => {
+  await apply();
+  await folder.write({
+    "manifests/a.yaml": drafts("b", "").replace("[{ file_id: 21 }]", "[{ file_id: 21 }]\npublish: true"),
+  });
+  proxy.choose = ({ method }) => (method === "PATCH" ? refusal : undefined);
+  for (let runs = 0; runs < 2; runs += 1) {
+    expect(await apply("--max-calls", "1")).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(
+        "warning: --max-calls 1 is too small for what is left: the next operation takes 2.\n  Use --max-calls 2 or more.\n",
+      ),
+    });
+  }
+  expect((await apply("--max-calls", "2")).stderr).not.toContain("too small");
+  expect(sandbox.state().products).toHaveLength(1);
+});
