@@ -50,7 +50,13 @@ export type Resumption =
       /** How many changes earlier runs completed. */
       readonly done: number;
     }
-  | { readonly type: "stale"; readonly addresses: readonly string[] };
+  | {
+      readonly type: "stale";
+      /** What is recorded for them has changed. */
+      readonly addresses: readonly string[];
+      /** Duplicates whose product another run has, or may have, copied under another name: their entries may have been renamed. */
+      readonly copied: readonly string[];
+    };
 
 /**
  * What is left of a plan, given what its earlier runs did. Pure.
@@ -67,6 +73,7 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
   for (const change of plan.changes) append(groups, wholeAddress(change.address), change);
   const rest: Change[] = [];
   const stale = new Set<string>();
+  const copied = new Set<string>();
   let done = 0;
   for (const basis of plan.base.resources) {
     const rests = isFresh(basis)
@@ -74,13 +81,14 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
       : (["stale"] as const);
     for (const each of rests) {
       if (each === "stale") stale.add(basis.address);
+      else if (each === "copied") copied.add(basis.address);
       else {
         rest.push(...each);
         if (each.length === 0) done += 1;
       }
     }
   }
-  if (stale.size > 0) return { type: "stale", addresses: [...stale] };
+  if (stale.size + copied.size > 0) return { type: "stale", addresses: [...stale], copied: [...copied] };
   if (runIds.size === 0) return { type: "fresh", plan, done: 0 };
   const known = makeKnownUploads(recorded);
   const nameOf = namesOfPlan(plan);
@@ -96,7 +104,7 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
   return { type: "fresh", plan: left, done };
 }
 
-type Rest = readonly Change[] | "stale";
+type Rest = readonly Change[] | "stale" | "copied";
 
 /** What is left of each change. Only the plan has changed its draft, or its duplicate, since the plan was made. */
 class RestOfPlan {
@@ -200,7 +208,7 @@ class RestOfPlan {
 
   #ofCopy(change: DuplicateChange, doubt: RecordedOperation | undefined): Rest {
     if (this.#wasMade(change)) return this.#isDuplicated(change) ? [] : "stale";
-    if (this.#isMaybeCopied(change)) return "stale";
+    if (this.#isMaybeCopied(change)) return "copied";
     return doubt === undefined ? this.#withSource(change) : [inDoubtChange(doubt)];
   }
 

@@ -105,7 +105,13 @@ export function assertFresh(
     if (waiting === undefined) return resumed;
     throw stale(`the plan was applied, and ${waiting.address} has changes that waited for it`);
   }
-  throw stale(`what is recorded for ${someOf(resumed.addresses)} has changed since the plan was made`);
+  const { addresses, copied } = resumed;
+  if (addresses.length > 0)
+    throw stale(`what is recorded for ${someOf(addresses)} has changed since the plan was made`);
+  const product = copied.length === 1 ? "the product of" : "the products of";
+  throw stale(
+    `${product} ${someOf(copied)} may have been copied under another name since the plan was made, which the plan would repeat`,
+  );
 }
 
 /** The drafts that a plan is about, by id. */

@@ -193,3 +193,22 @@ test("a manifest that cannot be read refuses the plan", async () => {
   expect(await apply("plan.json")).toMatchObject({ code: 1 });
   expect(sandbox.state().attachments).toEqual([]);
 });
+
+test("a copy of the same product under another name refuses a plan for a copy, and the message says why", async () => {
+  const copiesOf = (...names: string[]) =>
+    folder.write({
+      "manifests/c.yaml": `duplicates:\n${names.map((name) => `  - { name: ${name}, product: { draft: 1 } }\n`).join("")}`,
+    });
+  await folder.write({ "manifests/a.yaml": `${draft}publish: true\n` });
+  await apply();
+  await copiesOf("c2");
+  await save();
+  await copiesOf("c2", "c9");
+  expect(await apply("--target", "duplicates/c9")).toMatchObject({ code: 0 });
+  const refused = await apply("plan.json");
+  expect(refused).toMatchObject(stale);
+  expect(refused.stderr).toContain(
+    "the product of duplicates/c2 may have been copied under another name since the plan was made",
+  );
+  expect(sandbox.state().products).toHaveLength(2);
+});
