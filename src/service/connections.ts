@@ -29,7 +29,10 @@ export async function openAgent(url: URL, options: ConnectionOptions): Promise<A
   const proxy = findProxy(url, options);
   if (proxy !== undefined) {
     const { HttpsProxyAgent } = await import("https-proxy-agent");
-    return refuseUpgrades(new HttpsProxyAgent(proxy, pooled));
+    const agent = new HttpsProxyAgent(proxy, pooled);
+    // It keeps them for the connection to the proxy only: these are for TLS within the tunnel.
+    Object.assign(agent.options, pooled);
+    return refuseUpgrades(agent);
   }
   const { Agent } = url.protocol === "http:" ? await import("node:http") : await import("node:https");
   return refuseUpgrades(new Agent({ ...pooled, maxSockets: 50 }));

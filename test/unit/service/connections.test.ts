@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
 import { createServer } from "node:tls";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { openAgent } from "../../../src/service/connections.ts";
 import { listenLocally, unusedPort } from "../../support/listen.ts";
 import { startConnectProxy } from "./support/connect-proxy.ts";
 import {
@@ -33,6 +37,35 @@ async function startTls(signed: typeof selfSigned): Promise<number> {
   closeAfterTest(() => new Promise<void>((resolve) => void server.close(() => resolve())));
   return port;
 }
+
+/** The status of a request through the agent of object storage. */
+async function statusThrough(agent: Awaited<ReturnType<typeof openAgent>>): Promise<number | undefined> {
+  try {
+    const sent = get("https://service.example/", { agent });
+    const [response]: IncomingMessage[] = await once(sent, "response");
+    return response?.statusCode;
+  } finally {
+    agent.destroy();
+  }
+}
+
+describe("object storage behind a proxy", () => {
+  it("is trusted by the given authorities", async () => {
+    const proxy = await startConnectProxy(await startTls(exampleSigned));
+    closeAfterTest(() => proxy.close());
+    const options = { proxyFor: () => proxy.url, authorities: [exampleSigned.cert] };
+    const agent = await openAgent(new URL("https://service.example"), options);
+    expect(await statusThrough(agent)).toBe(204);
+  });
+
+  it("is not trusted without them, whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
+    const proxy = await startConnectProxy(await startTls(exampleSigned));
+    closeAfterTest(() => proxy.close());
+    const agent = await openAgent(new URL("https://service.example"), { proxyFor: () => proxy.url });
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    await expect(statusThrough(agent).finally(() => vi.unstubAllEnvs())).rejects.toThrow("certificate");
+  });
+});
 
 describe("HTTP proxy", () => {
   it("tunnels a request, and sends the proxy's password only to the proxy", async () => {
