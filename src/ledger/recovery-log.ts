@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -20,7 +20,7 @@ import { messageOf, systemCodeOf } from "../model/errors.ts";
 import { parseJson } from "../model/parse-json.ts";
 import type { Clock } from "../model/ports.ts";
 import type { OutcomeTracker, RecoveryRecord, TrackedOutcome, UnrecordedOutcome } from "../model/recovery.ts";
-import { isPostgresLocation, ledgerDigest } from "./postgres/postgres-location.ts";
+import { isPostgresLocation, ledgerAt } from "./postgres/postgres-location.ts";
 import { formatRecoveryRecord, parseRecoveryRecords, RecoveryError } from "./recovery-records.ts";
 
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
@@ -67,7 +67,7 @@ export class RecoveryLog {
     const isNext = recoveryFolder === undefined && !isPostgresLocation(stateLocation);
     this.#home = join(root, ".draftsync");
     const folder = recoveryFolder ?? this.#home;
-    const path = isNext ? stateLocation : join(folder, `${workspace}-${ledgerDigest(stateLocation)}`);
+    const path = isNext ? stateLocation : join(folder, `${workspace}-${digest(stateLocation)}`);
     this.path = `${path}${logSuffix}`;
     this.#reserve = `${this.path}.reserve`;
     this.#folders = new Set([dirname(this.path), this.#home]);
@@ -311,4 +311,8 @@ function sync(folder: string): void {
   } finally {
     if (handle !== undefined) closeSync(handle);
   }
+}
+
+function digest(location: string): string {
+  return createHash("sha256").update(ledgerAt(location)).digest("hex").slice(0, 8);
 }

@@ -21,8 +21,10 @@ afterEach(() => webhook.close());
 
 /** The webhook URL is a secret; the canary key in it makes every test search its output and files for it. */
 const hook = () => `${webhook.url}/services/${secret}`;
-const reconcile = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() }) =>
-  draftsync(["reconcile"], options(env));
+const reconcile = (
+  env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() },
+  ...args: readonly string[]
+) => draftsync(["reconcile", ...args], options(env));
 const notified = () => webhook.notices.map(({ body }) => [body.former_status, body.status]);
 
 describe("webhook", () => {
@@ -109,6 +111,7 @@ describe("webhook", () => {
   test.each([
     ["workspace", "workspace: w\n", "workspace: other\n"],
     ["service", /base_url: .*/, "base_url: http://127.0.0.1:1"],
+    ["ledger", "workspace: w\n", "workspace: w\nstate: manifests\n"],
   ])(
     "is notified once while the config names another %s, not through the ledger, and again when it is right",
     async (_what, own, other) => {
@@ -139,7 +142,7 @@ describe("webhook", () => {
     for (const _each of [1, 2]) expect((await reconcile()).code).toBe(1);
     expect(notified()).toEqual([[undefined, "failing"]]);
     const kept = () => readdirSync(`${folder.path}/.draftsync`).filter((name) => name.endsWith(".notice"));
-    expect(kept()).toEqual([expect.stringMatching(/^[0-9a-f]{8}\.notice$/)]);
+    expect(kept()).toEqual(["draftsync.yaml.notice"]);
     expect(await folder.read(`.draftsync/${kept()[0]}`)).toMatch(/^failing ledger-[a-z-]+$/);
     renameSync(`${state}.away`, state);
     for (const _each of [1, 2]) expect((await reconcile()).code).toBe(0);
@@ -150,11 +153,13 @@ describe("webhook", () => {
     expect(kept()).toEqual([]);
   });
 
-  test("is not told of the failure of another ledger", async () => {
+  test("is not told of the failure of another config in the folder", async () => {
     await reconcile();
-    const other = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
+    const { "draftsync.yaml": own } = config();
+    const other = own.replace("workspace: w\n", "workspace: other\n");
+    await folder.write({ "other.yaml": other });
     for (const _each of [1, 2]) {
-      expect((await reconcile(other)).code).toBe(1);
+      expect((await reconcile(undefined, "--config", "other.yaml")).code).toBe(1);
       expect((await reconcile()).code).toBe(0);
     }
     expect(notified()).toEqual([[undefined, "failing"]]);

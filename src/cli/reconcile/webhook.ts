@@ -1,6 +1,5 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { ledgerDigest } from "../../ledger/postgres/postgres-location.ts";
+import { basename, dirname, join } from "node:path";
 import { RecoveryLog } from "../../ledger/recovery-log.ts";
 import { systemCodeOf } from "../../model/errors.ts";
 import type { Notice, ReconcileResult } from "../../model/reconcile-result.ts";
@@ -141,8 +140,8 @@ interface Exchange {
  */
 async function exchange(cli: Cli, { config, isOwn, notice }: Exchange): Promise<Notice | undefined> {
   const text = notice === undefined ? undefined : formatNotice(notice);
-  // By the ledger: the config may name another workspace or service for a while, which is a failure of the same ledger.
-  const file = join(config.root, ".draftsync", `${ledgerDigest(config.stateLocation)}.notice`);
+  // By the config's own name: what a wrong config has failed with ends once it names the right workspace, service or ledger again.
+  const file = join(config.root, ".draftsync", `${basename(config.file)}.notice`);
   const kept = parseNotice(await readFile(file, "utf8").catch(() => undefined));
   try {
     if (!isOwn) throw new Error("the ledger is not to be asked");

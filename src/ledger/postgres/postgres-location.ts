@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { LedgerError } from "../ledger-error.ts";
 
 /** Where a ledger lies in PostgreSQL, and how it is reached. */
@@ -120,9 +119,4 @@ export function ledgerAt(location: string): string {
   if (!isPostgresLocation(location)) return location;
   const { host, port, database, schema } = parsePostgresLocation(location);
   return `${host}:${port}/${database}/${schema}`;
-}
-
-/** A short digest of {@link ledgerAt}, for the names of files. */
-export function ledgerDigest(location: string): string {
-  return createHash("sha256").update(ledgerAt(location)).digest("hex").slice(0, 8);
 }
