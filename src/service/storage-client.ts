@@ -38,19 +38,17 @@ export function locateStorage(
   { settings, baseUrl, redactor }: StorageTrust,
 ): StorageLocation {
   const { region, bucket, keyPrefix } = credentials;
-  const wrongService = "Check service.base_url: another server may respond there.";
+  const refuse = (problem: string): StorageLocation => {
+    const hint = "Check service.base_url: another server may respond there.";
+    return { type: "refused", problem, hint };
+  };
   // These are shown and stored.
   const shown = [region, bucket, keyPrefix];
   if (String(redactor.json(shown, JSON.stringify(shown))) !== String(shown))
-    return {
-      type: "refused",
-      problem: "it repeats a secret as region, bucket or key prefix",
-      hint: wrongService,
-    };
-  if (!/^[a-z0-9-]{1,63}$/i.test(region))
-    return { type: "refused", problem: `${show(region)} is not a region`, hint: wrongService };
+    return refuse("it repeats a secret as region, bucket or key prefix");
+  if (!/^[a-z0-9-]{1,63}$/i.test(region)) return refuse(`${show(region)} is not a region`);
   if (!/^[a-z0-9](?:[a-z0-9._-]{1,253}[a-z0-9])$/i.test(bucket) || bucket.includes(".."))
-    return { type: "refused", problem: `${show(bucket)} is not a bucket name`, hint: wrongService };
+    return refuse(`${show(bucket)} is not a bucket name`);
   const endpoint = settings.endpoint ?? credentials.endpoint;
   if (endpoint === undefined) return { type: "allowed", region, bucket };
   if (settings.endpoint !== undefined) return { type: "allowed", endpoint, region, bucket };

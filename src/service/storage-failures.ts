@@ -83,7 +83,7 @@ function statusOf(error: unknown): number | undefined {
   return typeof metadata.httpStatusCode === "number" ? metadata.httpStatusCode : undefined;
 }
 
-/** An error of several addresses has a code and no message. To others the SDK adds advice for whoever debugs its caller. */
+/** An error of several addresses has a code and no message. To others the SDK adds a hint for programmers. */
 function describe(error: unknown): string {
   const message = messageOf(error).replace(/\s*Deserialization error: to see the raw response.*/s, "");
   return message || (systemCodeOf(error) ?? "no reason given");

@@ -140,7 +140,7 @@ interface Exchange {
  */
 async function exchange(cli: Cli, { config, isOwn, notice }: Exchange): Promise<Notice | undefined> {
   const text = notice === undefined ? undefined : formatNotice(notice);
-  // By the config's own name: what a wrong config has failed with ends once it names the right workspace, service or ledger again.
+  // By the config's own name, because a failure may lie in the workspace, service or ledger that it names.
   const file = join(config.root, ".draftsync", `${basename(config.file)}.notice`);
   const kept = parseNotice(await readFile(file, "utf8").catch(() => undefined));
   try {

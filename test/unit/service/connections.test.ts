@@ -38,6 +38,13 @@ async function startTls(signed: typeof selfSigned): Promise<number> {
   return port;
 }
 
+/** A proxy whose tunnels all end at a TLS server. */
+async function startBeforeTls(signed: typeof selfSigned) {
+  const proxy = await startConnectProxy(await startTls(signed));
+  closeAfterTest(() => proxy.close());
+  return proxy;
+}
+
 /** The status of a request through the agent of object storage. */
 async function statusThrough(agent: Awaited<ReturnType<typeof openAgent>>): Promise<number | undefined> {
   try {
@@ -51,16 +58,14 @@ async function statusThrough(agent: Awaited<ReturnType<typeof openAgent>>): Prom
 
 describe("object storage behind a proxy", () => {
   it("is trusted by the given authorities", async () => {
-    const proxy = await startConnectProxy(await startTls(exampleSigned));
-    closeAfterTest(() => proxy.close());
+    const proxy = await startBeforeTls(exampleSigned);
     const options = { proxyFor: () => proxy.url, authorities: [exampleSigned.cert] };
     const agent = await openAgent(new URL("https://service.example"), options);
     expect(await statusThrough(agent)).toBe(204);
   });
 
   it("is not trusted without them, whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
-    const proxy = await startConnectProxy(await startTls(exampleSigned));
-    closeAfterTest(() => proxy.close());
+    const proxy = await startBeforeTls(exampleSigned);
     const agent = await openAgent(new URL("https://service.example"), { proxyFor: () => proxy.url });
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     await expect(statusThrough(agent).finally(() => vi.unstubAllEnvs())).rejects.toThrow("certificate");
@@ -90,8 +95,7 @@ describe("HTTP proxy", () => {
   });
 
   it("sees no plaintext of a request to an https service", async () => {
-    const proxy = await startConnectProxy(await startTls(exampleSigned));
-    closeAfterTest(() => proxy.close());
+    const proxy = await startBeforeTls(exampleSigned);
     const options = { proxyFor: () => proxy.url, authorities: [exampleSigned.cert] };
     const result = await openForTest("https://service.example", options).detach(target, write());
     expect(result).toMatchObject({ outcome: "done" });
@@ -101,8 +105,7 @@ describe("HTTP proxy", () => {
   });
 
   it("does not exempt the service from presenting its own certificate", async () => {
-    const proxy = await startConnectProxy(await startTls(selfSigned));
-    closeAfterTest(() => proxy.close());
+    const proxy = await startBeforeTls(selfSigned);
     const options = { proxyFor: () => proxy.url, authorities: [selfSigned.cert] };
     const result = await openForTest("https://service.example", options).publish(1, write());
     expect(result).toMatchObject({
