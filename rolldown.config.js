@@ -8,8 +8,7 @@ import { defineConfig } from "rolldown";
  * Installed next to the program: native code, threads, Node's sockets, the server of the sandbox. All else is bundled: what most
  * commands load starts faster, and of the AWS SDK a fortieth remains.
  */
-const installed =
-  /^(@hono\/node-server|hono|https-proxy-agent|libsql|node:.+|pg|proxy-from-env|tinypool|undici)(\/|$)/;
+const installed = /^(@hono\/node-server|hono|libsql|node:.+|pg|proxy-from-env|tinypool|undici)(\/|$)/;
 
 const entries = ["index", "cli/main", "cli/demo", "sandbox/server"];
 

@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import type { Agent, ClientRequest } from "node:http";
+import { isIPv6 } from "node:net";
 import type { Duplex } from "node:stream";
-import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import {
+  connect,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+  type ConnectionOptions as TlsOptions,
+} from "node:tls";
 import type { buildConnector, Dispatcher, Pool as Pools } from "undici";
 import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 
@@ -23,19 +30,55 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
-/** For Node's own client, which object storage uses. Throws {@link ConnectionOptionsError}. */
-export async function openAgent(url: URL, options: ConnectionOptions): Promise<Agent> {
-  const pooled = { keepAlive: true, ...trust(options) };
-  const proxy = findProxy(url, options);
-  if (proxy !== undefined) {
-    const { HttpsProxyAgent } = await import("https-proxy-agent");
-    const agent = new HttpsProxyAgent(proxy, pooled);
-    // It keeps them for the connection to the proxy only: these are for TLS within the tunnel.
-    Object.assign(agent.options, pooled);
-    return refuseUpgrades(agent);
-  }
+/**
+ * For Node's own client, which object storage uses. A tunnel through a proxy that is not there within `connectTimeoutMs` fails.
+ * Throws {@link ConnectionOptionsError}.
+ */
+export async function openAgent(
+  url: URL,
+  options: ConnectionOptions & { readonly connectTimeoutMs: number },
+): Promise<Agent> {
   const { Agent } = url.protocol === "http:" ? await import("node:http") : await import("node:https");
-  return refuseUpgrades(new Agent({ ...pooled, maxSockets: 50 }));
+  const agent = refuseUpgrades(new Agent({ keepAlive: true, ...trust(options), maxSockets: 50 }));
+  const proxy = findProxy(url, options);
+  if (proxy === undefined) return agent;
+  const openTunnel = await loadTunnels(proxy, options);
+  return Object.assign(agent, {
+    createConnection(target: TlsOptions, done: (error: unknown, socket?: Duplex) => void) {
+      const { host = "", port } = target;
+      openTunnel(`${isIPv6(host) ? `[${host}]` : host}:${port}`)
+        .then((socket) => (url.protocol === "http:" ? socket : connect({ ...target, socket })))
+        .then((socket) => done(null, socket), done);
+    },
+  });
+}
+
+/** Loads undici; the result asks a proxy for a tunnel to a host and port (RFC 9110 §9.3.6). */
+async function loadTunnels(
+  proxy: URL,
+  options: ConnectionOptions & { readonly connectTimeoutMs: number },
+): Promise<(authority: string) => Promise<Duplex>> {
+  const { Client } = await import("undici");
+  const { connectTimeoutMs: timeout } = options;
+  const { username, password } = proxy;
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  const headers = username === "" ? {} : { "Proxy-Authorization": `Basic ${credentials.toString("base64")}` };
+  return async (authority) => {
+    const client = new Client(proxy.origin, { connect: { ...trust(options), timeout } });
+    try {
+      const signal = AbortSignal.timeout(timeout);
+      const { statusCode, socket } = await client.connect({ path: authority, headers, signal });
+      if (statusCode === 200) return socket;
+      socket.destroy();
+      throw new ConnectionOptionsError(`the proxy refused to connect to ${authority} (${statusCode})`, {
+        code: "proxy-refused",
+        hint: "Check HTTPS_PROXY, its user and password, and NO_PROXY.",
+      });
+    } finally {
+      // The tunnel is not its connection any more; after a failure it would make another one.
+      void client.destroy();
+    }
+  };
 }
 
 /**

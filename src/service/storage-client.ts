@@ -117,7 +117,9 @@ export async function openClient(
 ): Promise<S3Client> {
   const { S3Client } = await import("@aws-sdk/client-s3");
   const { timeoutMs } = options;
-  const agent = await openAgent(new URL(endpoint ?? `https://s3.${region}.amazonaws.com`), options);
+  const connectTimeoutMs = Math.min(timeoutMs, maxConnectMs);
+  const address = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
+  const agent = await openAgent(address, { ...options, connectTimeoutMs });
   const client = new S3Client({
     region,
     ...(endpoint === undefined ? {} : { endpoint }),
@@ -129,7 +131,7 @@ export async function openClient(
     // A storage that ignores `Expect: 100-continue` would cost the SDK's wait of 6 s for each part.
     expectContinueHeader: false,
     requestHandler: {
-      connectionTimeout: Math.min(timeoutMs, maxConnectMs),
+      connectionTimeout: connectTimeoutMs,
       // Without a byte in either direction.
       socketTimeout: timeoutMs,
       httpsAgent: agent,

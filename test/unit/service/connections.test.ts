@@ -5,7 +5,7 @@ import { createServer } from "node:tls";
 import { describe, expect, it, vi } from "vitest";
 import { openAgent } from "../../../src/service/connections.ts";
 import { listenLocally, unusedPort } from "../../support/listen.ts";
-import { startConnectProxy } from "./support/connect-proxy.ts";
+import { type ProxyReply, startConnectProxy } from "./support/connect-proxy.ts";
 import {
   apiKey,
   closeAfterTest,
@@ -19,7 +19,7 @@ import { answer, startRawServer } from "./support/raw-server.ts";
 import { exampleSigned, selfSigned } from "./support/self-signed.ts";
 
 /** A raw server, and a proxy whose tunnels all end there. */
-async function startBehindProxy(reply: Parameters<typeof startRawServer>[0], status?: number | "close") {
+async function startBehindProxy(reply: Parameters<typeof startRawServer>[0], status?: ProxyReply) {
   const server = await startRawServer(reply);
   closeAfterTest(() => server.close());
   const proxy = await startConnectProxy(server.port, status);
@@ -39,37 +39,70 @@ async function startTls(signed: typeof selfSigned): Promise<number> {
 }
 
 /** A proxy whose tunnels all end at a TLS server. */
-async function startBeforeTls(signed: typeof selfSigned) {
-  const proxy = await startConnectProxy(await startTls(signed));
+async function startBeforeTls(signed: typeof selfSigned, status?: ProxyReply) {
+  const proxy = await startConnectProxy(await startTls(signed), status);
   closeAfterTest(() => proxy.close());
   return proxy;
 }
 
-/** The status of a request through the agent of object storage. */
+/** Object storage, as its client reaches it. */
+async function openStorageAgent(
+  proxyUrl: string,
+  given: { authorities?: readonly string[]; connectTimeoutMs?: number } = {},
+) {
+  const usual = { authorities: [exampleSigned.cert], connectTimeoutMs: 10_000 };
+  const options = { proxyFor: () => proxyUrl, ...usual, ...given };
+  const agent = await openAgent(new URL("https://service.example"), options);
+  closeAfterTest(async () => agent.destroy());
+  return agent;
+}
+
+/** The status of a request through the agent of object storage, once its connection is free again. */
 async function statusThrough(agent: Awaited<ReturnType<typeof openAgent>>): Promise<number | undefined> {
-  try {
-    const sent = get("https://service.example/", { agent });
-    const [response]: IncomingMessage[] = await once(sent, "response");
-    return response?.statusCode;
-  } finally {
-    agent.destroy();
-  }
+  const sent = get("https://service.example/", { agent });
+  const [response]: IncomingMessage[] = await once(sent, "response");
+  response?.resume();
+  await once(sent, "close");
+  return response?.statusCode;
 }
 
 describe("object storage behind a proxy", () => {
-  it("is trusted by the given authorities", async () => {
+  it("is trusted by the given authorities, and keeps its tunnel", async () => {
     const proxy = await startBeforeTls(exampleSigned);
-    const options = { proxyFor: () => proxy.url, authorities: [exampleSigned.cert] };
-    const agent = await openAgent(new URL("https://service.example"), options);
-    expect(await statusThrough(agent)).toBe(204);
+    const agent = await openStorageAgent(proxy.url.replace("//", "//ann:p%40ss@"));
+    expect([await statusThrough(agent), await statusThrough(agent)]).toEqual([204, 204]);
+    expect(proxy.requests).toEqual([
+      { authority: "service.example:443", authorization: `Basic ${btoa("ann:p@ss")}` },
+    ]);
   });
 
   it("is not trusted without them, whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
     const proxy = await startBeforeTls(exampleSigned);
-    const agent = await openAgent(new URL("https://service.example"), { proxyFor: () => proxy.url });
+    const agent = await openStorageAgent(proxy.url, { authorities: [] });
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     await expect(statusThrough(agent).finally(() => vi.unstubAllEnvs())).rejects.toThrow("certificate");
   });
+
+  it("is not reached if the proxy refuses, and the error names the proxy", async () => {
+    const proxy = await startBeforeTls(exampleSigned, 407);
+    const agent = await openStorageAgent(proxy.url);
+    await expect(statusThrough(agent)).rejects.toMatchObject({
+      message: "the proxy refused to connect to service.example:443 (407)",
+      hint: expect.stringContaining("HTTPS_PROXY"),
+    });
+    await proxy.idle();
+  });
+
+  it.each(["close", "silent"] as const)(
+    "keeps no connection if the proxy's response is %s",
+    async (reply) => {
+      const proxy = await startBeforeTls(exampleSigned, reply);
+      const agent = await openStorageAgent(proxy.url, { connectTimeoutMs: 100 });
+      await expect(statusThrough(agent)).rejects.toThrow();
+      await proxy.idle();
+      expect(proxy.requests).toHaveLength(1);
+    },
+  );
 });
 
 describe("HTTP proxy", () => {

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { listenLocally } from "../../../support/listen.ts";
@@ -7,26 +8,35 @@ export interface ConnectProxy {
   readonly url: string;
   /** One for each requested tunnel. */
   readonly requests: readonly { readonly authority: string; readonly authorization: string | undefined }[];
+  /** Resolves when no connection to the proxy is open. */
+  readonly idle: () => Promise<void>;
   /** The bytes from the tunnels to the service. */
   readonly passed: () => string;
   close(): Promise<void>;
 }
 
-/** Returns `status` to each request; only 200 opens a tunnel, and `close` ends the connection without a response. */
-export async function startConnectProxy(
-  targetPort: number,
-  status: number | "close" = 200,
-): Promise<ConnectProxy> {
+/** What a proxy answers; only 200 opens a tunnel. `close` ends the connection, and `silent` leaves it open, without a response. */
+export type ProxyReply = number | "close" | "silent";
+
+/** Returns `status` to each request. */
+export async function startConnectProxy(targetPort: number, status: ProxyReply = 200): Promise<ConnectProxy> {
   const requests: { authority: string; authorization: string | undefined }[] = [];
   const sockets = new Set<Socket>();
   let passed = "";
   const server = createServer((_request, response) => void response.writeHead(405).end());
+  const open = new Set<Promise<unknown>>();
   server.on("connection", (socket) => {
     sockets.add(socket);
+    const closed: Promise<unknown> = once(socket, "close").then(() => open.delete(closed));
+    open.add(closed);
     socket.on("error", () => socket.destroy());
   });
   server.on("connect", (request, socket) => {
     requests.push({ authority: request.url ?? "", authorization: request.headers["proxy-authorization"] });
+    if (status === "silent") {
+      socket.resume().on("end", () => socket.end());
+      return;
+    }
     if (status === "close") {
       socket.end();
       return;
@@ -50,6 +60,7 @@ export async function startConnectProxy(
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
+    idle: async () => void (await Promise.all(open)),
     passed: () => passed,
     async close() {
       for (const socket of sockets) socket.destroy();
