@@ -228,7 +228,7 @@ function readDescription(real: string): CheckedFile {
     const bytes = readAll(descriptor, size);
     if (!isUtf8(bytes)) return { problem: notUtf8 };
     const text = decoder.decode(bytes).replace(/\r\n?/g, "\n");
-    if (text === "") return { problem: empty("description_file") };
+    if (text.trim() === "") return { problem: empty("description_file") };
     const lineOf = ({ index }: RegExpExecArray) => text.slice(0, index).split("\n").length;
     const found = control.exec(text);
     if (found !== null) return { problem: controlCharacter(found[0], lineOf(found)) };
@@ -279,11 +279,13 @@ function notAFile(stats: Stats): FileProblem {
 }
 
 function empty(role: FileRole): FileProblem {
-  const hint =
-    role === "source"
-      ? "Nothing of it could be sold; put its content in place, or remove the entry."
-      : 'Put the text in place. To clear the description, write description: "" instead.';
-  return { code: "source-empty", says: "is empty", hint };
+  const code = "source-empty";
+  if (role === "source") {
+    const hint = "Nothing of it could be sold; put its content in place, or remove the entry.";
+    return { code, says: "is empty", hint };
+  }
+  const hint = 'Put the text in place. To clear the description, write description: "" instead.';
+  return { code, says: "holds no text", hint };
 }
 
 function tooLarge(bytes: number): FileProblem {

@@ -223,6 +223,7 @@ describe("a description_file", () => {
 
   test.each([
     ["empty", "", "source-empty", /write description: "" instead/],
+    ["blank", "\ufeff \r\n", "source-empty", /write description: "" instead/],
     ["a Git LFS pointer", "version https://git-lfs.github.com/spec/v1\n", "source-is-lfs-pointer", /lfs/],
     ["not UTF-8", Uint8Array.of(0xe9, 0x20), "not-utf8", /UTF-8/],
     ["with a control character", "a\nb\0", "control-character", /Remove it/],
