@@ -128,7 +128,7 @@ export class RunBudget implements CallBudget {
     return this.#reached;
   }
 
-  /** The smallest operation that did not fit. */
+  /** The largest operation that did not fit. */
   get shortfall(): CallShortfall | undefined {
     return this.#shortfall;
   }
@@ -139,15 +139,13 @@ export class RunBudget implements CallBudget {
 
   #start(minimum: number, granted = minimum): boolean {
     if (this.#isTimeUp()) return false;
-    const left = this.left;
-    if (left >= minimum) {
+    if (this.left >= minimum) {
       this.#granted += granted;
       return true;
     }
     this.#reached ??= "max_calls";
-    if (minimum < (this.#shortfall?.needed ?? Number.POSITIVE_INFINITY)) {
-      this.#shortfall = { needed: minimum, left: Math.max(0, left) };
-    }
+    const { maxCalls: limit = 0 } = this.#options.limits;
+    if (minimum > (this.#shortfall?.needed ?? 0)) this.#shortfall = { needed: minimum, limit };
     return false;
   }
 
@@ -168,8 +166,9 @@ export class RunBudget implements CallBudget {
   }
 }
 
-/** An operation needs more calls than are left. */
+/** An operation needs more calls than were left. */
 export interface CallShortfall {
   readonly needed: number;
-  readonly left: number;
+  /** What the run had at its start. */
+  readonly limit: number;
 }

@@ -200,8 +200,8 @@ export interface TrackerOptions extends Omit<RecoveryRecord, keyof UnrecordedOut
 
 /** A tracker that writes a {@link RecoveryLog}. */
 export interface LogTracker extends OutcomeTracker {
-  /** Saves every tracked outcome, for a process that ends while its ledger hangs. Synchronous; never throws. */
-  saveAll(): void;
+  /** Saves every tracked outcome, for a process that ends while its ledger hangs; returns the path of the log if it took one. Synchronous; never throws. */
+  saveAll(): string | undefined;
 }
 
 /** Makes a {@link LogTracker}, and reserves disk space for its log. */
@@ -232,9 +232,7 @@ export function makeTracker({ log, clock, serial, print, ...run }: TrackerOption
       tracked.add(one);
       return one;
     },
-    saveAll: () => {
-      for (const one of tracked) one.save();
-    },
+    saveAll: () => [...tracked].map((one) => one.save()).find((path) => path !== undefined),
   };
 }
 

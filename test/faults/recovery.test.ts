@@ -335,7 +335,11 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
   holder.kill("SIGINT");
   await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Aborting requests in flight.");
   holder.kill("SIGINT");
-  expect((await holder.ended).code).toBe(130);
+  const log = inFolder(".draftsync/state.db.recovery.ndjson");
+  expect(await holder.ended).toMatchObject({
+    code: 130,
+    stderr: expect.stringMatching(`saved in ${log} .*\\n.*run \`draftsync state recover\``),
+  });
   database.exec("rollback");
   database.close();
   proxy.seen.splice(0);

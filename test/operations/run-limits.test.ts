@@ -191,7 +191,7 @@ test("a limit too small for the next operation exits with 1 and names a limit th
   const { code, stderr } = await apply("--max-calls", "1");
   expect([code, calls()]).toEqual([1, []]);
   expect(stderr).toContain(
-    "error: --max-calls 1 is too small: 1 left, and the next operation takes 2.\n  Use --max-calls 2 or more.\n",
+    "error: --max-calls 1 is too small: the next operation takes 2.\n  Use --max-calls 2 or more.\n",
   );
   expect(await apply("--max-calls", "2")).toMatchObject({ code: 0 });
 });

@@ -46,3 +46,41 @@ test("a change that is refused in every run does not hide that --max-calls is to
   expect((await apply("--max-calls", "2")).stderr).not.toContain("too small");
   expect(sandbox.state().products).toHaveLength(1);
 });
+
+test("changes of one draft that are refused in turn do not hide that --max-calls is too small for the others", async () => {
+  await apply();
+  await folder.write({
+    "manifests/a.yaml":
+      "draft: 1\nproduct_files: [{ file_id: 11, renderer: a }, { file_id: 12 }, { file_id: 13 }]\n",
+    "manifests/b.yaml":
+      "draft: 2\nproduct_files: [{ file_id: 21 }]\n---\nduplicates: [{ name: copy, product: 700 }]\n",
+  });
+  proxy.choose = ({ method }) => (method === "POST" ? refusal : undefined);
+  const runs: string[] = [];
+  for (let count = 0; count < 4; count += 1) runs.push((await apply("--max-calls", "1")).stderr);
+  expect(runs.join("")).toContain("too small for what is left: the next operation takes 2.\n");
+});
+
+test.each([
+  ["1", "none", "the next operation takes 2.\n  Use --max-calls 2 or more.\n"],
+  ["2", "full", "the refresh used 1, and the next operation takes 2.\n  Use --max-calls 4 or more.\n"],
+])(
+  "an upload in processing does not hide that --max-calls %s with --refresh %s is too small for the others",
+  async (limit, refresh, warning) => {
+    proxy.choose = ({ method, path }) => {
+      const id = /^\/api\/uploads\/?([^/?]*)/.exec(path)?.[1];
+      if (method !== "GET" || id === undefined) return undefined;
+      const data = id === "" ? [] : { type: "upload", id, attributes: { status: "processing" } };
+      return { ...refusal, status: 200, body: JSON.stringify({ data }) };
+    };
+    const entry = "product_files: [{ source: ../files/f.bin }]\n";
+    await folder.write({ "files/f.bin": "content", "manifests/a.yaml": `draft: 1\n${entry}` });
+    expect((await apply("--max-calls", "2")).code).toBe(7);
+    const other = entry.replace("f.bin", "g.bin");
+    await folder.write({ "files/g.bin": "other content", "manifests/b.yaml": `draft: 2\n${other}` });
+    for (let runs = 0; runs < 2; runs += 1) {
+      const { code, stderr } = await apply("--max-calls", limit, "--refresh", refresh);
+      expect([code, stderr]).toEqual([7, expect.stringContaining(`too small for what is left: ${warning}`)]);
+    }
+  },
+);

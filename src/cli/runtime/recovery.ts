@@ -4,6 +4,7 @@ import type { OutcomeTracker } from "../../model/recovery.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
+import { reportError } from "../terminal/report-error.ts";
 import { CliError } from "./cli-error.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -28,10 +29,20 @@ export async function openTracker(workspace: Workspace, command: string): Promis
     ...(lock === undefined ? {} : { lockId: lock.id }),
   });
   // An interrupt also ends a process whose ledger hangs.
-  const onExit = () => tracker.saveAll();
+  const onExit = () => {
+    const path = tracker.saveAll();
+    if (path !== undefined) reportError(savedAtExit(path), terminal);
+  };
   process.once("exit", onExit);
   workspace.keep({ close: async () => void process.off("exit", onExit) });
   return tracker;
+}
+
+function savedAtExit(path: string): CliError {
+  return new CliError(`the ledger did not record the outcomes of calls in time; they are saved in ${path}`, {
+    code: "outcome-not-recorded",
+    hint: "When the ledger responds, run `draftsync state recover`: nothing is planned or written before.",
+  });
 }
 
 /**

@@ -235,27 +235,26 @@ export function isTooFewCalls({ shortfall, totals }: ApplyResult): boolean {
   return shortfall !== undefined && totals.calls === 0 && totals.done === 0;
 }
 
-/** Reports a limit for which {@link isTooFewCalls} holds, and one that is too low for all that is left, next to what was done or failed. */
+/**
+ * Reports a limit for which {@link isTooFewCalls} holds, and, next to what was done or failed, one in which something that is left
+ * fits in no run.
+ */
 export function reportTooFewCalls(
   { terminal }: Cli,
   result: ApplyResult,
   { maxCalls = 0 }: LimitFlags,
 ): void {
   if (result.shortfall === undefined) return;
-  const { needed, left } = result.shortfall;
-  if (!isTooFewCalls(result)) {
-    const text =
-      `warning: --max-calls ${maxCalls} is too small for what is left: the next operation takes ${needed}.\n` +
-      `  Use --max-calls ${needed} or more.\n`;
-    if (needed > maxCalls) terminal.log({ level: "warning", text, code: "max-calls-too-few" });
-    return;
-  }
-  const used = maxCalls - left;
-  const spent = used > 0 ? `the refresh used ${used}, ` : "";
+  const { needed, limit } = result.shortfall;
+  const level = isTooFewCalls(result) ? "error" : "warning";
+  if (level === "warning" && needed <= limit) return;
+  const used = maxCalls - limit;
+  const spent = used > 0 ? `the refresh used ${used}, and ` : "";
+  const what = level === "error" ? "too small" : "too small for what is left";
   const text =
-    `error: --max-calls ${maxCalls} is too small: ${spent}${left} left, and the next operation takes ${needed}.\n` +
+    `${level}: --max-calls ${maxCalls} is ${what}: ${spent}the next operation takes ${needed}.\n` +
     `  Use --max-calls ${used > 0 ? 2 * needed : needed} or more.\n`;
-  terminal.log({ level: "error", text, code: "max-calls-too-few" });
+  terminal.log({ level, text, code: "max-calls-too-few" });
 }
 
 /** The exit code of a command that ran the plan. */

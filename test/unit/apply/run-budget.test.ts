@@ -20,7 +20,7 @@ describe("RunBudget", () => {
     expect(budget).toMatchObject({
       reached: "max_calls",
       isSpent: true,
-      shortfall: { needed: 1, left: 0 },
+      shortfall: { needed: 7, limit: 10 },
     });
   });
 
