@@ -12,6 +12,8 @@ export interface Deadline {
 export interface RunLimits {
   /** Requests in total. */
   readonly maxCalls?: number;
+  /** Requests of a later run with the same limits, if they are not the same number. */
+  readonly laterCalls?: number | undefined;
   /** No operation starts from then on. */
   readonly until?: Deadline;
 }
@@ -100,7 +102,9 @@ export class RunBudget implements CallBudget {
     return {
       reserve,
       get signal() {
-        return isSettling ? undefined : timeUp;
+        // Its first call has started it; the others that it needs follow.
+        const isUnderWay = taken > 1 && taken <= minimum;
+        return isSettling || isUnderWay ? undefined : timeUp;
       },
       take: () => {
         if (!reserve()) return false;
@@ -144,8 +148,8 @@ export class RunBudget implements CallBudget {
       return true;
     }
     this.#reached ??= "max_calls";
-    const { maxCalls: limit = 0 } = this.#options.limits;
-    if (minimum > (this.#shortfall?.needed ?? 0)) this.#shortfall = { needed: minimum, limit };
+    const { maxCalls = 0, laterCalls = maxCalls } = this.#options.limits;
+    if (minimum > (this.#shortfall?.needed ?? 0)) this.#shortfall = { needed: minimum, limit: laterCalls };
     return false;
   }
 
@@ -169,6 +173,6 @@ export class RunBudget implements CallBudget {
 /** An operation needs more calls than were left. */
 export interface CallShortfall {
   readonly needed: number;
-  /** What the run had at its start. */
+  /** What a later run has at its start. */
   readonly limit: number;
 }

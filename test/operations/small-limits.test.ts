@@ -84,3 +84,19 @@ test.each([
     }
   },
 );
+
+test("a small --max-calls that the refresh has used is no error if the next run has enough", async () => {
+  await apply();
+  await folder.write({
+    ...config("refresh: { attachments: probe, max_age: 0s }\n"),
+    "files/f.bin": "content",
+    "manifests/a.yaml": drafts("a", ", { source: ../files/f.bin }"),
+  });
+  const ends = [
+    await apply("--max-calls", "2"),
+    await apply("--max-calls", "2"),
+    await apply("--max-calls", "2"),
+  ];
+  expect(ends.map(({ code }) => code)).toEqual([7, 7, 0]);
+  for (const { stderr } of ends) expect(stderr).not.toContain("too small");
+});

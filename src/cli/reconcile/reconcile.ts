@@ -19,7 +19,7 @@ import type { Config } from "../config.ts";
 import { type ExitCode, exitCode, exitCodeOf } from "../runtime/exit-code.ts";
 import { makeLocationFinder } from "../runtime/manifests.ts";
 import { makePlan, type PlannedState } from "../runtime/planning.ts";
-import { type LimitFlags, limitsOf } from "../runtime/run-limits.ts";
+import { type LimitFlags, limitsOf, limitsOfRun } from "../runtime/run-limits.ts";
 import {
   announce,
   exitCodeOfRun,
@@ -254,7 +254,7 @@ async function applyLocked(
   try {
     const ledger = await workspace.ledger();
     const service = await recordingFailure(ledger, plan.plan_id, () => workspace.connect(emit));
-    const limits = limitsOf(request.limits, service.callCount());
+    const limits = limitsOfRun(request.limits, plan, service.callCount());
     const result = await runPlan(workspace, { plan, limits, service, emit, command });
     reportTooFewCalls(cli, result, request.limits);
     const { totals, stopped } = result;

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { type Deadline, msUntil, type RunLimits } from "../../apply/run-budget.ts";
+import type { Plan } from "../../model/plan.ts";
 import { type Clock, systemClock } from "../../model/ports.ts";
 import { parseDuration } from "../../model/time.ts";
 import { parseIntegerFlag } from "../cli.ts";
@@ -32,6 +33,11 @@ export function limitsOf({ maxCalls, until }: LimitFlags, spent = 0): RunLimits 
     ...(maxCalls === undefined ? {} : { maxCalls: maxCalls - spent }),
     ...(until === undefined ? {} : { until }),
   };
+}
+
+/** The limits of a run whose plan took `spent` calls. The run after one that ended at a limit skips its refresh, unless that is a full one. */
+export function limitsOfRun(flags: LimitFlags, { refresh }: Plan, spent: number): RunLimits {
+  return { ...limitsOf(flags, spent), ...(refresh?.mode === "full" ? {} : { laterCalls: flags.maxCalls }) };
 }
 
 /** Reads `--max-calls`. Throws {@link CliError} `invalid-flag`. */

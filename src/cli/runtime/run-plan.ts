@@ -1,5 +1,5 @@
 import type { ApplyResult } from "../../apply/apply-plan.ts";
-import type { RunLimits } from "../../apply/run-budget.ts";
+import type { CallShortfall, RunLimits } from "../../apply/run-budget.ts";
 import { draftOf, isBlocked } from "../../model/change.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import { type Event, type EventSink, eventFormatVersion } from "../../model/event.ts";
@@ -16,7 +16,7 @@ import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
 import { openTracker } from "./recovery.ts";
-import { type LimitFlags, limitsOf } from "./run-limits.ts";
+import { type LimitFlags, limitsOfRun } from "./run-limits.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Writes the first event of a run, also when there is nothing to do. */
@@ -170,7 +170,7 @@ export async function applyConsented(
     emit(event);
   };
   const service = await workspace.connect(watched);
-  const left = limitsOf(limits, service.callCount());
+  const left = limitsOfRun(limits, plan, service.callCount());
   const options = { plan, limits: left, service, emit: watched, command: "apply", confirmedAt };
   const result = await runPlan(workspace, options);
   const unreported = reviewed.changes.filter(({ address }) => !reported.has(address));
@@ -230,9 +230,14 @@ export function reportWaiting(
   terminal.log({ level: "info", text: `note: ${drafts} changes that wait; ${next}\n`, code: first.code });
 }
 
+/** Whether a later run has too few calls as well. */
+function isTooSmall(shortfall: CallShortfall | undefined): shortfall is CallShortfall {
+  return shortfall !== undefined && shortfall.needed > shortfall.limit;
+}
+
 /** Whether the limit was too low for any operation: runs with the same limit would never end. */
 export function isTooFewCalls({ shortfall, totals }: ApplyResult): boolean {
-  return shortfall !== undefined && totals.calls === 0 && totals.done === 0;
+  return isTooSmall(shortfall) && totals.calls === 0 && totals.done === 0;
 }
 
 /**
@@ -244,10 +249,9 @@ export function reportTooFewCalls(
   result: ApplyResult,
   { maxCalls = 0 }: LimitFlags,
 ): void {
-  if (result.shortfall === undefined) return;
+  if (!isTooSmall(result.shortfall)) return;
   const { needed, limit } = result.shortfall;
   const level = isTooFewCalls(result) ? "error" : "warning";
-  if (level === "warning" && needed <= limit) return;
   const used = maxCalls - limit;
   const spent = used > 0 ? `the refresh used ${used}, and ` : "";
   const what = level === "error" ? "too small" : "too small for what is left";

@@ -124,7 +124,7 @@ export function identify(location: string): FileIdentity | undefined {
 export function assertSameFile(
   location: string,
   opened: FileIdentity | undefined,
-  then = "the change was not made",
+  then = "nothing more can be recorded in it",
 ): void {
   const found = identify(location);
   if (found !== undefined && found.device === opened?.device && found.inode === opened.inode) return;

@@ -59,6 +59,17 @@ describe("RunBudget", () => {
     expect([budget.take(), budget.reached, budget.isSpent]).toEqual([false, "until", true]);
   });
 
+  test("does not end an operation between the calls that it needs", () => {
+    vi.useFakeTimers({ now: 0 });
+    const until = { at: 100, clock: "now" } as const;
+    const budget = new RunBudget({ limits: { until }, spent: () => 0, clock: systemClock });
+    const operation = budget.operation(() => 2);
+    expect([operation.take(), operation.signal?.aborted]).toEqual([true, false]);
+    vi.advanceTimersByTime(100);
+    expect([operation.take(), operation.signal]).toEqual([true, undefined]);
+    expect([operation.take(), operation.signal?.aborted]).toEqual([true, true]);
+  });
+
   test("ends at the time that the clock shows, also when it is set back", () => {
     vi.useFakeTimers({ now: 0 });
     const until = { at: 100, clock: "now" } as const;
