@@ -200,7 +200,10 @@ export interface TrackerOptions extends Omit<RecoveryRecord, keyof UnrecordedOut
 
 /** A tracker that writes a {@link RecoveryLog}. */
 export interface LogTracker extends OutcomeTracker {
-  /** Saves every tracked outcome, for a process that ends while its ledger hangs; returns the path of the log if it took one. Synchronous; never throws. */
+  /**
+   * Saves every tracked outcome, for a process that ends while its ledger hangs. Returns the path of the log if it took one.
+   * Synchronous; never throws.
+   */
   saveAll(): string | undefined;
 }
 

@@ -179,7 +179,7 @@ async function check(
     if (isSecret(role, real, { paths, secretFiles })) return { problem: secret };
     const stats = lstatSync(real);
     if (!stats.isFile()) return { problem: notAFile(stats) };
-    if (stats.size === 0) return { problem: empty(role) };
+    if (stats.size === 0 && role === "source") return { problem: emptySource };
     if (stats.size < largestPointer && isPointer(real)) return { problem: pointer };
     if (role === "description_file") return readDescription(real);
     return hash === undefined ? {} : { content: await hash(real) };
@@ -228,7 +228,7 @@ function readDescription(real: string): CheckedFile {
     const bytes = readAll(descriptor, size);
     if (!isUtf8(bytes)) return { problem: notUtf8 };
     const text = decoder.decode(bytes).replace(/\r\n?/g, "\n");
-    if (text.trim() === "") return { problem: empty("description_file") };
+    if (text.trim() === "") return { problem: noText };
     const lineOf = ({ index }: RegExpExecArray) => text.slice(0, index).split("\n").length;
     const found = control.exec(text);
     if (found !== null) return { problem: controlCharacter(found[0], lineOf(found)) };
@@ -238,6 +238,18 @@ function readDescription(real: string): CheckedFile {
     closeSync(descriptor);
   }
 }
+
+const emptySource: FileProblem = {
+  code: "source-empty",
+  says: "is empty",
+  hint: "Nothing of it could be sold; put its content in place, or remove the entry.",
+};
+
+const noText: FileProblem = {
+  code: "source-empty",
+  says: "holds no text",
+  hint: 'Put the text in place. To clear the description, write description: "" instead.',
+};
 
 const outside: FileProblem = {
   code: "source-outside-workspace",
@@ -276,16 +288,6 @@ function notAFile(stats: Stats): FileProblem {
     says: `is ${kind}, not a file`,
     hint: "Name a regular file; each file has an entry of its own.",
   };
-}
-
-function empty(role: FileRole): FileProblem {
-  const code = "source-empty";
-  if (role === "source") {
-    const hint = "Nothing of it could be sold; put its content in place, or remove the entry.";
-    return { code, says: "is empty", hint };
-  }
-  const hint = 'Put the text in place. To clear the description, write description: "" instead.';
-  return { code, says: "holds no text", hint };
 }
 
 function tooLarge(bytes: number): FileProblem {

@@ -11,6 +11,7 @@ import {
 } from "node:tls";
 import type { buildConnector, Dispatcher, Pool as Pools } from "undici";
 import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
+import { checkProxy } from "./failures.ts";
 
 /** How connections leave this machine. */
 export interface ConnectionOptions {
@@ -18,6 +19,16 @@ export interface ConnectionOptions {
   readonly proxyFor?: ((url: string) => string | undefined) | undefined;
   /** Certificates of authorities (PEM) that are trusted beside the usual ones. */
   readonly authorities?: readonly string[] | undefined;
+}
+
+/** With how long a connection may take to be made. */
+interface TimedOptions extends ConnectionOptions {
+  readonly connectTimeoutMs: number;
+}
+
+/** How long a connection may take to be made, of the time for a whole exchange; both in milliseconds. */
+export function connectTimeoutOf(timeoutMs: number): number {
+  return Math.min(timeoutMs, 10_000);
 }
 
 /** Connections cannot be made with such options. */
@@ -34,10 +45,7 @@ export function isLoopback(host: string): boolean {
  * For Node's own client, which object storage uses. A tunnel through a proxy that is not there within `connectTimeoutMs` fails.
  * Throws {@link ConnectionOptionsError}.
  */
-export async function openAgent(
-  url: URL,
-  options: ConnectionOptions & { readonly connectTimeoutMs: number },
-): Promise<Agent> {
+export async function openAgent(url: URL, options: TimedOptions): Promise<Agent> {
   const { Agent } = url.protocol === "http:" ? await import("node:http") : await import("node:https");
   const agent = refuseUpgrades(new Agent({ keepAlive: true, ...trust(options), maxSockets: 50 }));
   const proxy = findProxy(url, options);
@@ -56,7 +64,7 @@ export async function openAgent(
 /** Loads undici; the result asks a proxy for a tunnel to a host and port (RFC 9110 §9.3.6). */
 async function loadTunnels(
   proxy: URL,
-  options: ConnectionOptions & { readonly connectTimeoutMs: number },
+  options: TimedOptions,
 ): Promise<(authority: string) => Promise<Duplex>> {
   const { Client } = await import("undici");
   const { connectTimeoutMs: timeout } = options;
@@ -72,7 +80,7 @@ async function loadTunnels(
       socket.destroy();
       throw new ConnectionOptionsError(`the proxy refused to connect to ${authority} (${statusCode})`, {
         code: "proxy-refused",
-        hint: "Check HTTPS_PROXY, its user and password, and NO_PROXY.",
+        hint: checkProxy,
       });
     } finally {
       // The tunnel is not its connection any more; after a failure it would make another one.
@@ -108,7 +116,7 @@ function refuseUpgrades(agent: Agent): Agent {
  */
 export async function loadDispatcher(
   origin: URL,
-  options: ConnectionOptions & { readonly connections: number; readonly connectTimeoutMs: number },
+  options: TimedOptions & { readonly connections: number },
 ): Promise<(pipelining: 0 | 1) => Dispatcher> {
   const { Pool, ProxyAgent } = await import("undici");
   const { connections } = options;

@@ -9,6 +9,8 @@ interface Sentence {
 }
 
 const runAgain = "Run the command again.";
+/** What to check if a proxy opens no tunnel. */
+export const checkProxy = "Check HTTPS_PROXY, its user and password, and NO_PROXY.";
 const checkBaseUrl = "Check service.base_url: something other than the service seems to respond there.";
 
 /** What is certain after a call whose outcome is unknown, and what to run. The same for all its failures. */
@@ -73,7 +75,7 @@ const sentences = {
   },
   "proxy-refused": {
     what: "the proxy refused to connect to the service",
-    hint: "Check HTTPS_PROXY, its user and password, and NO_PROXY.",
+    hint: checkProxy,
   },
   "service-not-confirmed": {
     what: "not sent: service.base_url does not respond like the service",

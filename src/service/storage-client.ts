@@ -3,7 +3,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, ReadOptions } from "../model/ports.ts";
-import { isLoopback, openAgent } from "./connections.ts";
+import { connectTimeoutOf, isLoopback, openAgent } from "./connections.ts";
 import type { UploadCredentials } from "./documents.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { ServiceProfile } from "./profile.ts";
@@ -106,7 +106,6 @@ export class CredentialsError extends DraftsyncError {
   }
 }
 
-const maxConnectMs = 10_000;
 const storageAttempts = 3;
 
 /** Opens a client for one storage. The SDK is large: it is loaded by the first upload, not by every command. */
@@ -117,7 +116,7 @@ export async function openClient(
 ): Promise<S3Client> {
   const { S3Client } = await import("@aws-sdk/client-s3");
   const { timeoutMs } = options;
-  const connectTimeoutMs = Math.min(timeoutMs, maxConnectMs);
+  const connectTimeoutMs = connectTimeoutOf(timeoutMs);
   const address = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
   const agent = await openAgent(address, { ...options, connectTimeoutMs });
   const client = new S3Client({

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { z } from "zod";
 import { onAbort } from "../model/wait.ts";
 import type { Call } from "./calls.ts";
-import { findProxy, loadDispatcher } from "./connections.ts";
+import { connectTimeoutOf, findProxy, loadDispatcher } from "./connections.ts";
 import { type Exchange, ExchangeHandler } from "./exchange-handler.ts";
 import type { ServiceOptions } from "./options.ts";
 
@@ -24,8 +24,6 @@ export interface Transport {
 
 /** The version of the interface. */
 export const acceptedVersion = "application/vnd.api+json; com.service.api.version=1";
-
-const maxConnectMs = 10_000;
 
 /**
  * Opens a transport over HTTP/1.1: one request a connection at a time, no redirects, no retries, no cookies, and the
@@ -92,7 +90,7 @@ export function openTransport(options: ServiceOptions, baseUrl: URL): Transport 
 
 /** The connections of a transport: those that are kept, and one for each request that needs its own. */
 async function openConnections(options: ServiceOptions, baseUrl: URL) {
-  const connectTimeoutMs = Math.min(options.timeoutMs, maxConnectMs);
+  const connectTimeoutMs = connectTimeoutOf(options.timeoutMs);
   const open = await loadDispatcher(baseUrl, {
     ...options,
     connections: options.concurrency,

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
+import { answerProcessing } from "../support/registrations.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
 const files = (count: number) =>
@@ -258,14 +259,6 @@ test("a lost attachment is settled although --until is shorter than settle_delay
   expect(codes).toEqual([7, 0]);
 });
 
-const processing = (path: string) => {
-  const id = /^\/api\/uploads\/([^/?]+)$/.exec(path)?.[1];
-  // A list that lacks an upload says nothing about it.
-  const data = id === undefined ? [] : { type: "upload", id, attributes: { status: "processing" } };
-  const headers = { "content-type": "application/vnd.api+json" };
-  return { type: "answer", status: 200, body: JSON.stringify({ data }), headers } as const;
-};
-
 test.each(["source: ../files/a.obj", "upload_id: u-1"])(
   "an upload (%s) that stays in processing does not use up --until for ever",
   async (entry) => {
@@ -281,8 +274,7 @@ test.each(["source: ../files/a.obj", "upload_id: u-1"])(
       "files/a.obj": "content",
       "manifests/b.yaml": `draft: 10\nproduct_files: [{ ${entry} }]\n`,
     });
-    proxy.choose = ({ method, path }) =>
-      method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
+    proxy.choose = answerProcessing;
     expect((await apply("--until", "8s")).code).toBe(7);
     expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);
     await folder.write({
@@ -303,8 +295,7 @@ test("a new draft whose upload is processed for the whole run does not keep othe
     "manifests/a.yaml": draft(90, 2),
     "manifests/b.yaml": "draft: 10\nproduct_files: [{ source: ../files/a.obj }]\n",
   });
-  proxy.choose = ({ method, path }) =>
-    method === "GET" && path.startsWith("/api/uploads") ? processing(path) : undefined;
+  proxy.choose = answerProcessing;
   expect((await apply("--until", "15s")).code).toBe(7);
   expect(sandbox.state().attachments).toHaveLength(2);
 });
@@ -316,11 +307,11 @@ test("an upload is read although files that are refused in every run would use u
     "manifests/b.yaml": "draft: 90\nproduct_files: [{ source: ../files/a.obj }]\n",
   });
   let reads = 0;
-  proxy.choose = ({ method, path }) => {
-    if (/^\/api\/drafts\/1[123]\//.test(path)) return refusal(404);
-    if (method !== "GET" || !path.startsWith("/api/uploads")) return undefined;
-    reads += 1;
-    return reads > 2 ? undefined : processing(path);
+  proxy.choose = (request) => {
+    if (/^\/api\/drafts\/1[123]\//.test(request.path)) return refusal(404);
+    const answer = answerProcessing(request);
+    if (answer !== undefined) reads += 1;
+    return reads > 2 ? undefined : answer;
   };
   for (let runs = 0; runs < 8; runs += 1) await apply("--max-calls", "3");
   expect(sandbox.state().attachments).toMatchObject([{ draftId: 90 }]);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { answerProcessing } from "../support/registrations.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
 const refusal = {
@@ -15,13 +16,19 @@ const { apply, config, folder, proxy, run, sandbox } = useWorkspace({
   files: { "manifests/a.yaml": drafts("a", "") },
 });
 
+/** A workspace with these settings, a renderer of the first draft, and a new file in the second. */
+const withNewFile = (sections: string, renderer: string) => ({
+  ...config(sections),
+  "files/f.bin": "content",
+  "manifests/a.yaml": drafts(renderer, ", { source: ../files/f.bin }"),
+});
+
+/** Every file is probed in each refresh. */
+const refresh = "refresh: { attachments: probe, max_age: 0s }\n";
+
 test("a change that is refused in every run and a refresh do not use up a small --max-calls for ever", async () => {
   await apply();
-  await folder.write({
-    ...config("refresh: { attachments: probe, max_age: 0s }\nreconcile: { allow: [create, update] }\n"),
-    "files/f.bin": "content",
-    "manifests/a.yaml": drafts("b", ", { source: ../files/f.bin }"),
-  });
+  await folder.write(withNewFile(`${refresh}reconcile: { allow: [create, update] }\n`, "b"));
   proxy.choose = ({ method, path }) =>
     method === "PATCH" && path.startsWith("/api/drafts/1/") ? refusal : undefined;
   for (let runs = 0; runs < 6; runs += 1) await run("reconcile", "--max-calls", "2");
@@ -66,20 +73,15 @@ test.each([
   ["2", "full", "the refresh used 1, and the next operation takes 2.\n  Use --max-calls 4 or more.\n"],
 ])(
   "an upload in processing does not hide that --max-calls %s with --refresh %s is too small for the others",
-  async (limit, refresh, warning) => {
-    proxy.choose = ({ method, path }) => {
-      const id = /^\/api\/uploads\/?([^/?]*)/.exec(path)?.[1];
-      if (method !== "GET" || id === undefined) return undefined;
-      const data = id === "" ? [] : { type: "upload", id, attributes: { status: "processing" } };
-      return { ...refusal, status: 200, body: JSON.stringify({ data }) };
-    };
+  async (limit, mode, warning) => {
+    proxy.choose = answerProcessing;
     const entry = "product_files: [{ source: ../files/f.bin }]\n";
     await folder.write({ "files/f.bin": "content", "manifests/a.yaml": `draft: 1\n${entry}` });
     expect((await apply("--max-calls", "2")).code).toBe(7);
     const other = entry.replace("f.bin", "g.bin");
     await folder.write({ "files/g.bin": "other content", "manifests/b.yaml": `draft: 2\n${other}` });
     for (let runs = 0; runs < 2; runs += 1) {
-      const { code, stderr } = await apply("--max-calls", limit, "--refresh", refresh);
+      const { code, stderr } = await apply("--max-calls", limit, "--refresh", mode);
       expect([code, stderr]).toEqual([7, expect.stringContaining(`too small for what is left: ${warning}`)]);
     }
   },
@@ -87,11 +89,7 @@ test.each([
 
 test("a small --max-calls that the refresh has used is no error if the next run has enough", async () => {
   await apply();
-  await folder.write({
-    ...config("refresh: { attachments: probe, max_age: 0s }\n"),
-    "files/f.bin": "content",
-    "manifests/a.yaml": drafts("a", ", { source: ../files/f.bin }"),
-  });
+  await folder.write(withNewFile(refresh, "a"));
   const ends = [
     await apply("--max-calls", "2"),
     await apply("--max-calls", "2"),

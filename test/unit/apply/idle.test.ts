@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { answerProcessing } from "../../support/registrations.ts";
 import { startWorld } from "../../support/world.ts";
 
 test("runs another draft while one waits to settle a call", async () => {
@@ -27,13 +28,9 @@ test("runs another draft while others wait for their uploads", async () => {
   const waiting = [1, 2, 3, 4].map((id) => `draft: ${id}\nproduct_files: [{ upload_id: u${id} }]\n`);
   await world.write([...waiting, "draft: 5\nproduct_files: [{ file_id: 7 }]\n"].join("---\n"));
   let isAttached = false;
-  world.proxy.choose = ({ method, path }) => {
-    if (method === "POST") isAttached = true;
-    const id = /^\/api\/uploads\/([^/?]+)$/.exec(path)?.[1];
-    if (method !== "GET" || isAttached) return undefined;
-    const data = id === undefined ? [] : { type: "upload", id, attributes: { status: "processing" } };
-    const headers = { "content-type": "application/vnd.api+json" };
-    return { type: "answer", status: 200, body: JSON.stringify({ data }), headers };
+  world.proxy.choose = (request) => {
+    if (request.method === "POST") isAttached = true;
+    return isAttached ? undefined : answerProcessing(request);
   };
   expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 4 });
   // With only four places, the file would be attached once the uploads had timed out.

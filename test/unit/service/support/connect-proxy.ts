@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { listenLocally } from "../../../support/listen.ts";
@@ -24,11 +23,8 @@ export async function startConnectProxy(targetPort: number, status: ProxyReply =
   const sockets = new Set<Socket>();
   let passed = "";
   const server = createServer((_request, response) => void response.writeHead(405).end());
-  const open = new Set<Promise<unknown>>();
   server.on("connection", (socket) => {
     sockets.add(socket);
-    const closed: Promise<unknown> = once(socket, "close").then(() => open.delete(closed));
-    open.add(closed);
     socket.on("error", () => socket.destroy());
   });
   server.on("connect", (request, socket) => {
@@ -60,7 +56,10 @@ export async function startConnectProxy(targetPort: number, status: ProxyReply =
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    idle: async () => void (await Promise.all(open)),
+    idle: async () => {
+      const closing = [...sockets].filter(({ closed }) => !closed);
+      await Promise.all(closing.map((socket) => new Promise((done) => void socket.once("close", done))));
+    },
     passed: () => passed,
     async close() {
       for (const socket of sockets) socket.destroy();
